@@ -120,7 +120,7 @@ impl HandlerStatistics {
     }
 
     /// Writes the statistics into the log; `vector_info` returns a vector's name, the number of its lost interrupts and the first one's time.
-    pub fn finish<N: Into<String>>(
+    pub fn write_to_log<N: Into<String>>(
         &mut self,
         log: &mut Log,
         vector_info: impl Fn(u8) -> Option<(N, (u64, u64))>,

@@ -14,7 +14,9 @@ mod stimulus;
 
 pub use chip::Chip;
 pub use image::Image;
-pub use log::{Blocker, Edge, Entry, Finding, FindingKind, InterruptsOff, Log, Span, Stop, VectorStatistics};
+pub use log::{
+    Blocker, Edge, Finding, FindingKind, HandlerEntry, InterruptsOff, Log, Span, Stop, VectorStatistics,
+};
 pub use pin::Pin;
 pub use stimulus::Stimulus;
 

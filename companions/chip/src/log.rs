@@ -3,7 +3,7 @@
 //! All times are periods of the chip's oscillator since reset. They equal cycles of the processor as long as
 //! the firmware neither divides its clock nor stops it in a deep sleep.
 
-use jitterlab_model::firmware::{Part, StackDepth};
+use jitterlab_model::firmware::{StackDepth, UnsimulatedPart};
 
 /// A change of a pin's level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Edge {
 
 /// An interrupt's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct HandlerEntry {
     /// Time, before the cycles of the entry.
     pub cycle: u64,
     pub vector: u8,
@@ -94,7 +94,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingKind {
     /// The firmware uses a part of the chip that is not simulated.
-    NotSimulated(Part),
+    NotSimulated(UnsimulatedPart),
     /// The firmware measured an analog voltage, which is unknown: it read 0.
     AnalogRead,
     /// The stack grew into the variables, by this many bytes at most.
@@ -211,7 +211,7 @@ pub struct Log {
     /// Changes of watched pins, in order of time.
     pub edges: Vec<Edge>,
     /// Interrupt entries, if requested.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HandlerEntry>,
     /// HandlerStatistics and locks in order of their ends, if requested: the first [`Log::MAX_SPANS`] of them.
     pub spans: Vec<Span>,
     /// Data that the firmware sent over its serial ports, in order.
@@ -245,7 +245,7 @@ impl Log {
         self.asleep_cycles as f64 / self.cycles.max(1) as f64
     }
 
-    /// Records a finding at a time by an instruction, once of each kind.
+    /// Adds a finding, or counts it with the known one of its kind.
     pub(crate) fn report_finding(&mut self, kind: FindingKind, cycle: u64, address: u32) {
         use FindingKind as K;
         let same = |known: &&mut Finding| match (known.kind, kind) {

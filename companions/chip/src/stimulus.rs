@@ -55,16 +55,16 @@ impl Stimulus {
         }
     }
 
-    /// Returns the oscillator's period of the next level: each is computed from its own time and rounded up,
-    /// so that errors do not accumulate.
-    pub(crate) fn next_change(&self, hz: u32) -> u64 {
+    /// Returns the time of the next level in periods of the oscillator: each is computed from its own time and
+    /// rounded up, so that errors do not accumulate.
+    pub(crate) fn next_change_time(&self, hz: u32) -> u64 {
         self.level_by_index(self.taken)
             .map_or(u64::MAX, |(ns, _)| (u128::from(ns) * u128::from(hz)).div_ceil(1_000_000_000) as u64)
     }
 
-    /// Returns the next level with its time and pin, if it is due by then.
+    /// Takes the next level if it is due by `wall`; returns its time, pin and level.
     pub(crate) fn take_due_level(&mut self, wall: u64, hz: u32) -> Option<(u64, Pin, bool)> {
-        let at = self.next_change(hz);
+        let at = self.next_change_time(hz);
         if at > wall {
             return None;
         }
@@ -83,7 +83,7 @@ mod tests {
         let pin = Pin { port: 3, bit: 2 };
         let mut stimulus = Stimulus::from_pulse_train(pin, 1_001, 500); // no whole number of cycles at 16 MHz
         for k in 1..=1_000u64 {
-            assert_eq!(stimulus.next_change(16_000_000), (k * 1_001 * 16).div_ceil(1_000));
+            assert_eq!(stimulus.next_change_time(16_000_000), (k * 1_001 * 16).div_ceil(1_000));
             assert_eq!(
                 stimulus.take_due_level(u64::MAX, 16_000_000),
                 Some(((k * 1_001 * 16).div_ceil(1_000), pin, true))
@@ -94,6 +94,6 @@ mod tests {
         assert_eq!(listed.take_due_level(0, 1_000_000), Some((0, pin, true)));
         assert_eq!(listed.take_due_level(0, 1_000_000), None);
         assert_eq!(listed.take_due_level(1, 1_000_000), Some((1, pin, false)));
-        assert_eq!((listed.take_due_level(u64::MAX, 1), listed.next_change(1)), (None, u64::MAX));
+        assert_eq!((listed.take_due_level(u64::MAX, 1), listed.next_change_time(1)), (None, u64::MAX));
     }
 }

@@ -9,11 +9,11 @@ use jitterlab_model::{Bench, Error, Fitness, RunInfo};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::asking::{
+use crate::overlaps::Overlaps;
+use crate::queries::{
     BINNED, ENVIRONMENTS, EnvironmentRow, FIGURES, FigureRow, LEADING, LeadingRow, MACHINES, QUANTILES,
     QuantileRow, Question, Response, SHIFTS, ShiftRow,
 };
-use crate::overlaps::Overlaps;
 use crate::rows::MachineRow;
 use crate::statistics::{GammaRates, GroupChange, ShiftShare, group_change};
 use crate::sums::TaskSum;
@@ -119,13 +119,13 @@ impl FleetAnswer {
     };
 
     /// Judges the sums of an engine, for one purpose or for all.
-    pub fn new(asked: &Response, purpose: Option<&Purpose>) -> Result<Self, Error> {
-        let answers = &asked.answers;
+    pub fn new(response: &Response, purpose: Option<&Purpose>) -> Result<Self, Error> {
+        let answers = &response.answers;
         let figures: Vec<FigureRow> = answers.rows(FIGURES)?;
         let quantiles: Vec<QuantileRow> = answers.rows(QUANTILES)?;
         let leading: Vec<LeadingRow> = answers.rows(LEADING)?;
         let shifts: Vec<ShiftRow> = answers.rows(SHIFTS)?;
-        let described = Environments::new(asked)?;
+        let described = Environments::new(response)?;
         let sums = TaskSum::from_rows(figures.iter().map(|row| row.sum.clone()));
         let without_time =
             figures.iter().filter(|row| row.sum.quantity == 0).map(|row| row.without_time).sum::<i64>();
@@ -155,11 +155,11 @@ impl FleetAnswer {
             purpose: purpose.map(|purpose| purpose.name.into()),
             activations: sums.iter().filter_map(|sum| u64::try_from(sum.rows.first()?.count).ok()).sum(),
             machines,
-            changes: Changes::from_environments(asked, &described)?,
-            left_out: asked.left_out.clone(),
-            overlaps: asked.overlaps.clone(),
+            changes: Changes::from_environments(response, &described)?,
+            left_out: response.left_out.clone(),
+            overlaps: response.overlaps.clone(),
             without_time: u64::try_from(without_time).unwrap_or_default(),
-            folder: asked.folder.clone(),
+            folder: response.folder.clone(),
         })
     }
 
@@ -183,7 +183,7 @@ impl MachineAnswer {
         let mut run = RunInfo::new(bench, "monotonic", []);
         run.tasks.push(sum.task_run());
         if let Some(verdict) = Verdict::from_run(&run, &[(&summary, None)], purpose) {
-            // The first of those served worst, as the head of a run has it.
+            // The first of those served worst, as the conclusion of a run has it.
             let decides = verdict.purposes.iter().rev().max_by_key(|of| severity(of.fitness));
             if self.decided.is_none() || severity(verdict.fitness) > severity(self.fitness) {
                 self.fitness = verdict.fitness;
@@ -221,9 +221,9 @@ struct Environments {
 
 impl Environments {
     /// Environments from the answers of an engine; another machine of the same name gets a copy of its own.
-    fn new(asked: &Response) -> Result<Self, Error> {
-        let mut rows: Vec<MachineRow> = asked.answers.rows(MACHINES)?;
-        for (machine, env, number) in &asked.overlaps.namesakes {
+    fn new(response: &Response) -> Result<Self, Error> {
+        let mut rows: Vec<MachineRow> = response.answers.rows(MACHINES)?;
+        for (machine, env, number) in &response.overlaps.namesakes {
             let of = |row: &&MachineRow| row.machine == *machine && row.env == *env;
             if let Some(row) = rows.iter().find(of).cloned() {
                 rows.push(MachineRow { machine: format!("{machine}~{number}"), ..row });
@@ -301,12 +301,12 @@ fn rank_machines(machines: &mut [MachineAnswer]) {
 
 impl Changes {
     /// Judges the changes of kernels that an engine summed.
-    pub fn new(asked: &Response) -> Result<Self, Error> {
-        Changes::from_environments(asked, &Environments::new(asked)?)
+    pub fn new(response: &Response) -> Result<Self, Error> {
+        Changes::from_environments(response, &Environments::new(response)?)
     }
 
-    fn from_environments(asked: &Response, described: &Environments) -> Result<Self, Error> {
-        let environments: Vec<EnvironmentRow> = asked.answers.rows(ENVIRONMENTS)?;
+    fn from_environments(response: &Response, described: &Environments) -> Result<Self, Error> {
+        let environments: Vec<EnvironmentRow> = response.answers.rows(ENVIRONMENTS)?;
         let mut pairs: BTreeMap<[String; 4], BTreeMap<&str, (f64, f64)>> = BTreeMap::new();
         let tasks: BTreeSet<(&str, &str)> =
             environments.iter().map(|row| (row.machine.as_str(), row.task.as_str())).collect();

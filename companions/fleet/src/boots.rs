@@ -14,13 +14,13 @@ use crate::tables::Tables;
 const OFF_S: i64 = 60;
 
 /// Moment of a start of a machine: by the monotonic clock, in Unix time, and whether the clock was known to be set.
-type Moment = (i64, i64, bool);
+type BootMoment = (i64, i64, bool);
 
 /// Moves slices to the time that later ones of the same start of the machine tell. Nobody else may change the folder meanwhile.
 pub fn date_slices(fleet: &Path) -> Result<(), Error> {
     let inbox = fleet.join(IN);
     let mut unplaced: BTreeMap<PathBuf, Vec<SliceRow>> = BTreeMap::new();
-    let mut known: BTreeMap<(String, String), Vec<Moment>> = BTreeMap::new();
+    let mut known: BTreeMap<(String, String), Vec<BootMoment>> = BTreeMap::new();
     for file in delivery::list_slices_files(&inbox)? {
         let rows = read_slices(&file);
         if rows.iter().any(|row| lacks_time(row) && !row.boot.is_empty() && row.mono_ns.is_some()) {
@@ -61,7 +61,7 @@ fn lacks_time(row: &SliceRow) -> bool {
 }
 
 /// Adds the known moments of slices, by machine and start of the machine.
-fn collect_moments(known: &mut BTreeMap<(String, String), Vec<Moment>>, rows: &[SliceRow]) {
+fn collect_moments(known: &mut BTreeMap<(String, String), Vec<BootMoment>>, rows: &[SliceRow]) {
     for row in rows.iter().filter(|row| row.quantity == 0 && row.clock_ok != Some(0) && !row.boot.is_empty())
     {
         if let Some((mono_ns, start_s)) = row.mono_ns.zip(row.start_s) {
@@ -72,7 +72,7 @@ fn collect_moments(known: &mut BTreeMap<(String, String), Vec<Moment>>, rows: &[
 }
 
 /// The time of a slice by the next later moment that is known of the same start of the machine.
-fn find_time(row: &SliceRow, known: &BTreeMap<(String, String), Vec<Moment>>) -> Option<i64> {
+fn find_time(row: &SliceRow, known: &BTreeMap<(String, String), Vec<BootMoment>>) -> Option<i64> {
     let mono_ns = row.mono_ns.filter(|_| lacks_time(row))?;
     let of_boot = known.get(&(row.machine.clone(), row.boot.clone()))?;
     let later = of_boot.iter().filter(|moment| moment.0 >= mono_ns);

@@ -115,7 +115,7 @@ fn remove_leftovers(fleet: &Path) -> Result<(), Error> {
         }
     }
     for folder in [&inbox, &days].into_iter().flat_map(fs::read_dir).flatten().flatten() {
-        atomic_file::sweep(&folder.path());
+        atomic_file::remove_leftovers(&folder.path());
         // One that is not empty stays.
         let _ = fs::remove_dir(folder.path());
     }

@@ -17,7 +17,8 @@ use jitterlab_trace::flat::{FlatFile, FlatTable, Values};
 
 use crate::calendar::{DAY_S, day_name};
 use crate::error::{
-    BINS_ALONE, EMPTY_BIN, OTHER_BINS, OTHER_COUNT, OTHER_DUE, contradiction, cut_short, not_of_a_fleet,
+    BINS_ALONE, EMPTY_BIN, OTHER_BINS, OTHER_COUNT, OTHER_DUE, contradictory_sums, foreign_file,
+    truncated_file,
 };
 use crate::hash::{self, PartsHash};
 use crate::rows::{
@@ -184,7 +185,7 @@ impl Delivery {
     /// Reads the delivery whose file `slices` this is, and compares it with its hash.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let Some((name, SliceRow::TABLE)) = DeliveryName::from_path(path) else {
-            return Err(not_of_a_fleet(path));
+            return Err(foreign_file(path));
         };
         let open = |table: &str| {
             let file = path.with_file_name(name.file_name(table));
@@ -219,11 +220,12 @@ impl Delivery {
         let mut binned: BTreeMap<Key<'_>, i64> = BTreeMap::new();
         for row in &self.tables.bins {
             if upper_edge(row.high_ns) != row.high_ns {
-                return Err(contradiction(OTHER_BINS));
+                return Err(contradictory_sums(OTHER_BINS));
             }
             let key = (row.stream.as_str(), part(row.seq, row.start_s), row.task.as_str(), row.quantity);
             let sum = binned.entry(key).or_default();
-            *sum = sum.checked_add(row.n).filter(|_| row.n > 0).ok_or_else(|| contradiction(EMPTY_BIN))?;
+            *sum =
+                sum.checked_add(row.n).filter(|_| row.n > 0).ok_or_else(|| contradictory_sums(EMPTY_BIN))?;
         }
         let mut counted: BTreeMap<Key<'_>, i64> = BTreeMap::new();
         for row in &self.tables.slices {
@@ -232,18 +234,20 @@ impl Delivery {
             *sum = sum
                 .checked_add(row.count)
                 .filter(|_| row.count >= 0)
-                .ok_or_else(|| contradiction(OTHER_COUNT))?;
+                .ok_or_else(|| contradictory_sums(OTHER_COUNT))?;
             let due = row.missed.and_then(|missed| row.count.checked_add(missed)?.checked_add(row.lost));
             let is_plain = row.quantity == 0 && row.unknown.is_empty();
             if is_plain && row.due != due {
-                return Err(contradiction(OTHER_DUE));
+                return Err(contradictory_sums(OTHER_DUE));
             }
         }
         counted.retain(|_, count| *count != 0);
         match counted == binned {
             true => Ok(()),
-            false if binned.keys().all(|key| counted.contains_key(key)) => Err(contradiction(OTHER_COUNT)),
-            false => Err(contradiction(BINS_ALONE)),
+            false if binned.keys().all(|key| counted.contains_key(key)) => {
+                Err(contradictory_sums(OTHER_COUNT))
+            }
+            false => Err(contradictory_sums(BINS_ALONE)),
         }
     }
 
@@ -299,7 +303,7 @@ pub fn open(path: &Path) -> Result<FlatFile, Error> {
             path.display()
         ))
         .remedy("update jitterlab")),
-        _ => Err(not_of_a_fleet(path)),
+        _ => Err(foreign_file(path)),
     }
 }
 
@@ -309,18 +313,18 @@ pub fn check_parquet_end(path: &Path) -> Result<(), Error> {
     let file = File::open(path).map_err(Error::file("open", path))?;
     let size = file.metadata().map_err(refused())?.len();
     let mut end = [0; 8];
-    let place = size.checked_sub(8).ok_or_else(|| cut_short(path))?;
+    let place = size.checked_sub(8).ok_or_else(|| truncated_file(path))?;
     file.read_exact_at(&mut end, place).map_err(refused())?;
-    let [a, b, c, d, b'P', b'A', b'R', b'1'] = end else { return Err(cut_short(path)) };
+    let [a, b, c, d, b'P', b'A', b'R', b'1'] = end else { return Err(truncated_file(path)) };
     match u64::from(u32::from_le_bytes([a, b, c, d])) + 12 <= size {
         true => Ok(()),
-        false => Err(cut_short(path)),
+        false => Err(truncated_file(path)),
     }
 }
 
 /// Removes the files of a delivery, the table of slices first: without it the others count for nothing.
 pub fn remove_files(slices: &Path) -> Result<(), Error> {
-    let Some((name, _)) = DeliveryName::from_path(slices) else { return Err(not_of_a_fleet(slices)) };
+    let Some((name, _)) = DeliveryName::from_path(slices) else { return Err(foreign_file(slices)) };
     for table in TABLES.iter().rev() {
         let path = slices.with_file_name(name.file_name(table));
         match fs::remove_file(&path) {

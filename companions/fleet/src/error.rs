@@ -25,12 +25,12 @@ pub const OTHER_QUERY: &str = "correct the query; `jitterlab fleet sql FOLDER` p
 pub const LOOK_AT_LOG: &str = "look at its log; nothing of its answer was used";
 
 /// A file that ends too early.
-pub fn cut_short(path: &Path) -> Error {
+pub fn truncated_file(path: &Path) -> Error {
     Error::damaged(format!("{} is cut short", path.display())).remedy("copy it again")
 }
 
 /// A file that is none of a fleet.
-pub fn not_of_a_fleet(path: &Path) -> Error {
+pub fn foreign_file(path: &Path) -> Error {
     Error::damaged(format!("{} holds no slices of a fleet", path.display()))
 }
 
@@ -43,7 +43,7 @@ pub enum HostDifference {
 }
 
 /// A host's name that stands for several machines.
-pub fn several_machines(host: &str, one: &Path, other: &Path, differs: &HostDifference) -> Error {
+pub fn ambiguous_host(host: &str, one: &Path, other: &Path, differs: &HostDifference) -> Error {
     let files = format!("{} and {} both name the machine {host}", one.display(), other.display());
     let why = match differs {
         HostDifference::Processor(one, two) => format!("their processors differ ({one}, {two})"),
@@ -57,42 +57,42 @@ pub fn several_machines(host: &str, one: &Path, other: &Path, differs: &HostDiff
 }
 
 /// A file of a delivery whose table of slices is not there.
-pub fn incomplete(path: &Path) -> Error {
+pub fn missing_slices_table(path: &Path) -> Error {
     Error::damaged(format!("{} came without its table of slices", path.display()))
         .remedy("copy all files of that day")
 }
 
 /// A file whose slices another one holds too.
-pub fn repeats(path: &Path) -> Error {
+pub fn repeated_slices(path: &Path) -> Error {
     Error::damaged(format!("{} repeats slices of another file", path.display()))
         .remedy("`jitterlab fleet check FOLDER --repair` puts it aside")
 }
 
 /// Sums of which some slices are here already.
-pub fn entangled(path: &Path) -> Error {
+pub fn sums_of_known_slices(path: &Path) -> Error {
     Error::damaged(format!("{} holds sums of slices of which some are here already", path.display()))
         .remedy("take in the deliveries that they were made of")
 }
 
 /// Slices that are here already with other figures.
-pub fn rewritten(machine: &str, aside: &Path) -> Error {
+pub fn contradicting_slices(machine: &str, aside: &Path) -> Error {
     Error::damaged(format!("slices of {machine} contradict those that are here, which stay as they are"))
         .remedy(format!("compare them with {}", aside.display()))
 }
 
 /// An engine that ended well, and left less than was asked for.
-pub fn no_answer(name: &str) -> Error {
+pub fn missing_answer(name: &str) -> Error {
     Error::refused(format!("the engine ended well, but left no answer to {name}"))
         .remedy("name another one with --engine")
 }
 
 /// Sums that cannot both be.
-pub fn contradiction(what: &str) -> Error {
+pub fn contradictory_sums(what: &str) -> Error {
     Error::damaged(format!("its sums contradict: {what}"))
 }
 
 /// A folder without slices, or without any of the time that is asked for.
-pub fn nothing_here(path: &Path, of_a_time: bool) -> Error {
+pub fn no_slices(path: &Path, of_a_time: bool) -> Error {
     let folder = path.display();
     match of_a_time {
         true => Error::not_measured(format!("{folder} holds no slices of that time"))

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
-use jitterlab_trace::flat::{FlatFile, Kind};
+use jitterlab_trace::flat::{ColumnKind, FlatFile};
 
 use crate::calendar::{self, DAY_S};
 use crate::delivery::{self, Delivery, DeliveryName, TABLES};
@@ -70,14 +70,14 @@ impl Fleet {
             .filter_map(|file| DeliveryName::from_path(file))
             .map(|(name, _)| name.stream)
             .collect();
-        let summed = fleet.find_sums(&names)?;
+        let summed = fleet.list_sums(&names)?;
         let first_day = fleet.since_s.map(calendar::day_name);
         for file in files {
             let day =
                 file.parent().and_then(Path::file_name).and_then(|name| name.to_str()?.strip_prefix("day="));
             let is_too_old = first_day.as_deref().zip(day).is_some_and(|(first, day)| day < first);
             let Some((name, _)) = DeliveryName::from_path(&file) else {
-                fleet.leave_out(file.clone(), error::not_of_a_fleet(&file));
+                fleet.leave_out(file.clone(), error::foreign_file(&file));
                 continue;
             };
             let of_stream = summed.get(&name.stream).map_or(&[][..], Vec::as_slice);
@@ -86,19 +86,19 @@ impl Fleet {
                 continue;
             }
             match open_complete(&file).and_then(|found| repeats_sums(&found, &name, of_stream)) {
-                Ok(true) => fleet.leave_out(file.clone(), error::repeats(&file)),
+                Ok(true) => fleet.leave_out(file.clone(), error::repeated_slices(&file)),
                 Ok(false) => fleet.deliveries.push(file.strip_prefix(path).unwrap_or(&file).to_owned()),
                 Err(why) => fleet.leave_out(file, why),
             }
         }
         if fleet.deliveries.is_empty() && fleet.sums.is_empty() {
-            return Err(error::nothing_here(path, since_s.is_some()));
+            return Err(error::no_slices(path, since_s.is_some()));
         }
         Ok(fleet)
     }
 
     /// Lists the sums of months; returns the deliveries of these streams that are in them.
-    fn find_sums(&mut self, streams: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<SumPart>>, Error> {
+    fn list_sums(&mut self, streams: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<SumPart>>, Error> {
         let mut summed = BTreeMap::<String, Vec<SumPart>>::new();
         for file in delivery::list_slices_files(&self.path.join(DAYS))? {
             match open_complete(&file) {
@@ -159,7 +159,7 @@ impl Fleet {
 }
 
 /// Columns of a table whose rows are of slices.
-fn columns_of_slices(table: &str) -> Option<&'static [(&'static str, Kind)]> {
+fn columns_of_slices(table: &str) -> Option<&'static [(&'static str, ColumnKind)]> {
     let all = [
         (SliceRow::TABLE, SliceRow::COLUMNS),
         (BinRow::TABLE, BinRow::COLUMNS),
@@ -172,7 +172,7 @@ fn columns_of_slices(table: &str) -> Option<&'static [(&'static str, Kind)]> {
 
 /// Opens the table `slices` of a delivery; fails if one of its other files is missing or cut short.
 fn open_complete(slices: &Path) -> Result<FlatFile, Error> {
-    let (name, _) = DeliveryName::from_path(slices).ok_or_else(|| error::not_of_a_fleet(slices))?;
+    let (name, _) = DeliveryName::from_path(slices).ok_or_else(|| error::foreign_file(slices))?;
     for table in TABLES.into_iter().filter(|table| *table != SliceRow::TABLE) {
         delivery::check_parquet_end(&slices.with_file_name(name.file_name(table)))?;
     }

@@ -13,7 +13,7 @@ use crate::compaction::compact;
 use crate::delivery::{self, Delivery, DeliveryName};
 use crate::error;
 use crate::folder::{self, DAYS, Fleet, IN, LeftOut};
-use crate::names::{self, Hosts};
+use crate::machine_names::{self, Hosts};
 use crate::rows::{self, Row, SliceRow};
 use crate::run_slices::cut_run;
 use crate::sum_parts::SumPart;
@@ -50,7 +50,7 @@ pub struct Intake {
 
 impl Intake {
     /// Begins with what is in a folder, which is made where it is not there. Runs are of machines named by this
-    /// [pattern](names::machine_name), else by their hosts.
+    /// [pattern](machine_names::machine_name), else by their hosts.
     pub fn new(folder: &Path, machine: Option<&str>) -> Result<Self, Error> {
         if folder.is_file() {
             let file = folder.display();
@@ -116,10 +116,10 @@ impl Intake {
         let taken = match DeliveryName::from_path(path) {
             Some((_, SliceRow::TABLE)) => Delivery::read(path).map(|delivery| vec![delivery]),
             // It goes with the table of slices beside it.
-            Some(_) => return self.check_slices_file(path),
+            Some(_) => return self.leave_out_without_slices(path),
             None => Run::open(path, &Hints::default())
                 .and_then(|run| {
-                    let named = |pattern: &String| names::machine_name(pattern, run.info(), path);
+                    let named = |pattern: &String| machine_names::machine_name(pattern, run.info(), path);
                     cut_run(&run, self.machine.as_ref().map(named).as_deref())
                 })
                 .map(Delivery::split),
@@ -139,11 +139,11 @@ impl Intake {
     }
 
     /// Leaves out a file whose table of slices is not there.
-    fn check_slices_file(&mut self, path: &Path) -> Result<(), Error> {
+    fn leave_out_without_slices(&mut self, path: &Path) -> Result<(), Error> {
         let whole = DeliveryName::from_path(path)
             .map(|(name, _)| path.with_file_name(name.file_name(SliceRow::TABLE)));
         if whole.is_none_or(|whole| !whole.is_file()) {
-            self.leave_out(path, error::incomplete(path));
+            self.leave_out(path, error::missing_slices_table(path));
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Intake {
         let own = delivery.slice_hashes();
         if own.iter().any(|(seq, hash)| here.get(seq).is_some_and(|known| known != hash)) {
             let aside = folder::put_aside(&self.folder, &delivery)?;
-            self.leave_out(from, error::rewritten(&name.machine, &aside));
+            self.leave_out(from, error::contradicting_slices(&name.machine, &aside));
             return Ok(());
         }
         let new: BTreeSet<i64> = own.keys().filter(|seq| !here.contains_key(seq)).copied().collect();
@@ -213,7 +213,7 @@ impl Intake {
             of_sums.any(|(seq, _)| own.contains(&seq)) || rows.flatten().any(|row| own.contains(&row.seq))
         };
         if parts.iter().any(shares) {
-            self.leave_out(from, error::entangled(from));
+            self.leave_out(from, error::sums_of_known_slices(from));
             return Ok(());
         }
         let first_s = sums.tables.slices.first().and_then(|row| row.start_s).unwrap_or_default();
@@ -274,7 +274,7 @@ pub fn check_files(path: &Path, repair: bool) -> Result<(u64, Vec<LeftOut>), Err
         };
         let keys: Vec<_> = delivery.tables.slices.iter().map(slice_key).collect();
         if keys.iter().any(|key| seen.contains(key)) {
-            let why = error::repeats(&file);
+            let why = error::repeated_slices(&file);
             if repair {
                 folder::put_aside(path, &delivery)?;
                 delivery::remove_files(&file)?;

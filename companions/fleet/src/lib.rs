@@ -4,7 +4,6 @@
 //! them of a run; [`sums`] are their figures; [`delivery`] is how they lie in files.
 
 pub mod answer;
-pub mod asking;
 pub mod boots;
 pub mod calendar;
 pub mod compaction;
@@ -15,8 +14,9 @@ pub mod folder;
 pub mod hash;
 pub mod intake;
 pub mod limit_counts;
-pub mod names;
+pub mod machine_names;
 pub mod overlaps;
+pub mod queries;
 pub mod results;
 pub mod rows;
 pub mod run_slices;

@@ -109,7 +109,7 @@ impl LimitCounts {
 
     /// Number of values above a limit by bins and extremes; `None` if the limit lies inside a bin.
     pub(crate) fn count_above_by_bins(stats: &TimingStats, quantity: Quantity, limit_ns: i64) -> Option<u64> {
-        let values = stats.of(quantity);
+        let values = stats.distribution(quantity);
         let (min_ns, max_ns) = (values.min_ns()?, values.max_ns()?);
         let both = quantity == Quantity::PeriodError;
         match max_ns <= limit_ns && (!both || min_ns >= -limit_ns) {
@@ -127,7 +127,7 @@ impl LimitCounts {
                         _ => return None,
                     }
                 }
-                (values.bin_ns() == 0 && values.beyond().is_none()).then_some(above)
+                (values.bin_width_ns() == 0 && values.values_beyond_bins().is_none()).then_some(above)
             }
         }
     }

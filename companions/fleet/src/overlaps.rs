@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
 use jitterlab_trace::atomic_file;
-use jitterlab_trace::flat::{Kind, Values};
+use jitterlab_trace::flat::{ColumnKind, Values};
 use serde::{Deserialize, Serialize};
 
 use crate::calendar::DAY_S;
@@ -121,7 +121,7 @@ impl Overlaps {
     }
 
     /// Returns the SELECT of a table of slices: rows of the requested time that count, under the machines' final names.
-    pub fn select_sql(&self, columns: &[(&str, Kind)], since_s: Option<i64>) -> String {
+    pub fn select_sql(&self, columns: &[(&str, ColumnKind)], since_s: Option<i64>) -> String {
         let mut name = String::from("machine");
         if !self.others.is_empty() {
             // Streams are hexadecimal digits: nothing that SQL would read.

@@ -8,14 +8,14 @@ use jitterlab_model::Error;
 use serde::Serialize;
 
 use crate::answer::{Changes, FleetAnswer, MachineAnswer};
-use crate::asking::{
-    BINNED, BINS, CAUSES, COURSES, CauseSumRow, CourseRow, DAY_PARTS, DAY_STEPS, DAYS, DayRow, ENVIRONMENTS,
-    FIGURES, FigureRow, LEADING, MACHINES, MonthRow, NameRow, QUANTILES, Question, Response, SHIFTS, SpanRow,
-    ask_months,
-};
 use crate::calendar::{self, DAY_S};
 use crate::engine::Engine;
 use crate::folder::Fleet;
+use crate::queries::{
+    BINNED, BINS, CAUSES, COURSES, CauseSumRow, DAY_PARTS, DAY_STEPS, DAYS, DayRow, ENVIRONMENTS, FIGURES,
+    FigureRow, LEADING, MACHINES, MonthRow, NameRow, QUANTILES, Question, Response, SHIFTS, SpanRow,
+    TaskDayRow, ask_months,
+};
 use crate::rows::BinRow;
 use crate::statistics::{DailyModel, DailySeries, false_discoveries, first_alarm, placebo_p_value};
 use crate::sums::TaskSum;
@@ -47,7 +47,7 @@ pub trait ListResult: Sized {
     const QUESTION: Question;
 
     /// Makes the result of the sums of an engine.
-    fn new(asked: &Response) -> Result<Self, Error>;
+    fn new(response: &Response) -> Result<Self, Error>;
 }
 
 /// Effects of changes.
@@ -97,8 +97,13 @@ impl FleetPage {
     const MONTHS: usize = 12;
 
     /// A page of an answer; the engine sums the months of the worst machines.
-    pub fn new(fleet: &Fleet, engine: &Engine, asked: &Response, answer: FleetAnswer) -> Result<Self, Error> {
-        let figures: Vec<FigureRow> = asked.answers.rows(FIGURES)?;
+    pub fn new(
+        fleet: &Fleet,
+        engine: &Engine,
+        response: &Response,
+        answer: FleetAnswer,
+    ) -> Result<Self, Error> {
+        let figures: Vec<FigureRow> = response.answers.rows(FIGURES)?;
         let first = figures.iter().filter_map(|row| row.first_s).min();
         let last = figures.iter().filter_map(|row| row.last_s).max();
         let mut months = first.zip(last).map_or_else(Vec::new, |(first, last)| calendar::months(first, last));
@@ -108,7 +113,7 @@ impl FleetPage {
         let names =
             answer.machines.iter().take(Self::SHOWN).map(|of| NameRow { machine: of.machine.clone() });
         let names: Vec<NameRow> = names.collect();
-        let rows = ask_months(fleet, engine, &asked.overlaps, &names, &spans)?;
+        let rows = ask_months(fleet, engine, &response.overlaps, &names, &spans)?;
         Ok(FleetPage {
             answer,
             months: months.into_iter().map(|(name, from_s, _)| (name, from_s)).collect(),
@@ -120,8 +125,8 @@ impl FleetPage {
 impl ListResult for CauseList {
     const QUESTION: Question = Question { steps: &[], queries: &[CAUSES] };
 
-    fn new(asked: &Response) -> Result<Self, Error> {
-        asked.answers.rows(CAUSES).map(CauseList)
+    fn new(response: &Response) -> Result<Self, Error> {
+        response.answers.rows(CAUSES).map(CauseList)
     }
 }
 
@@ -132,14 +137,14 @@ impl OneMachine {
     };
 
     /// The answer about one machine, with percentiles from its bins.
-    pub fn new(asked: &Response, name: &str, purpose: Option<&Purpose>) -> Result<Self, Error> {
-        let machines = FleetAnswer::new(asked, purpose)?.machines;
+    pub fn new(response: &Response, name: &str, purpose: Option<&Purpose>) -> Result<Self, Error> {
+        let machines = FleetAnswer::new(response, purpose)?.machines;
         let machine = machines.into_iter().find(|machine| machine.machine == name).ok_or_else(|| {
             Error::bad_use(format!("the fleet has no machine {name:?}"))
                 .remedy("`jitterlab fleet worst FOLDER` lists all")
         })?;
-        let figures: Vec<FigureRow> = asked.answers.rows(FIGURES)?;
-        let bins: Vec<BinRow> = asked.answers.rows(BINS)?;
+        let figures: Vec<FigureRow> = response.answers.rows(FIGURES)?;
+        let bins: Vec<BinRow> = response.answers.rows(BINS)?;
         let own = figures.into_iter().map(|row| row.sum).filter(|row| row.machine == name);
         let mut sums = TaskSum::from_rows(own);
         sums.iter_mut().for_each(|sum| sum.add_bins(&bins));
@@ -151,20 +156,20 @@ impl OneMachine {
 /// Daily series of a task of a machine, and the environment and boot of each day.
 struct TaskDays {
     machine: String,
-    course: DailySeries,
+    series: DailySeries,
     envs: BTreeMap<i64, (String, String)>,
 }
 
-fn read_task_days(asked: &Response) -> Result<Vec<TaskDays>, Error> {
+fn read_task_days(response: &Response) -> Result<Vec<TaskDays>, Error> {
     let mut all: BTreeMap<(String, String), TaskDays> = BTreeMap::new();
-    for row in asked.answers.rows::<CourseRow>(COURSES)?.into_iter().filter(|row| row.p999_ns > 0) {
+    for row in response.answers.rows::<TaskDayRow>(COURSES)?.into_iter().filter(|row| row.p999_ns > 0) {
         let days = all.entry((row.machine.clone(), row.task)).or_insert_with(|| TaskDays {
             machine: row.machine,
-            course: Vec::new(),
+            series: Vec::new(),
             envs: BTreeMap::new(),
         });
         let day = row.day_s.div_euclid(DAY_S);
-        days.course.push((day, (row.p999_ns as f64).ln()));
+        days.series.push((day, (row.p999_ns as f64).ln()));
         days.envs.insert(day, (row.env, row.boot));
     }
     Ok(all.into_values().collect())
@@ -184,7 +189,7 @@ impl TaskDays {
     fn mean_shift(&self, at: i64) -> Option<f64> {
         let mean = |from: i64, to: i64| {
             let values =
-                self.course.iter().filter(|(day, _)| (from..to).contains(day)).map(|(_, value)| *value);
+                self.series.iter().filter(|(day, _)| (from..to).contains(day)).map(|(_, value)| *value);
             let values: Vec<f64> = values.collect();
             (values.len() >= MIN_DAYS).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
@@ -196,10 +201,10 @@ impl ListResult for KernelList {
     const QUESTION: Question =
         Question { steps: &[BINNED, DAY_PARTS, DAY_STEPS], queries: &[ENVIRONMENTS, MACHINES, COURSES] };
 
-    fn new(asked: &Response) -> Result<Self, Error> {
+    fn new(response: &Response) -> Result<Self, Error> {
         let (mut updates, mut placebos) = (Vec::new(), Vec::new());
         let mut untold = 0;
-        for days in read_task_days(asked)? {
+        for days in read_task_days(response)? {
             for (day, is_update) in days.restarts() {
                 match days.mean_shift(day) {
                     Some(shift) if is_update => updates.push((days.machine.clone(), shift)),
@@ -217,7 +222,7 @@ impl ListResult for KernelList {
         let found = false_discoveries(&p, FALSE_DISCOVERY_RATE);
         let worse = updates.iter().zip(found).filter(|(_, found)| *found);
         Ok(KernelList {
-            changes: Changes::new(asked)?,
+            changes: Changes::new(response)?,
             updates: updates.len(),
             untold,
             worse: worse.map(|((machine, shift), _)| (machine.clone(), shift.exp_m1())).collect(),
@@ -228,25 +233,25 @@ impl ListResult for KernelList {
 impl ListResult for DayList {
     const QUESTION: Question = Question { steps: &[DAY_PARTS, DAY_STEPS], queries: &[DAYS, COURSES] };
 
-    fn new(asked: &Response) -> Result<Self, Error> {
-        let all = read_task_days(asked)?;
-        // An update ends a course: what it did is another question.
+    fn new(response: &Response) -> Result<Self, Error> {
+        let all = read_task_days(response)?;
+        // An update ends a series: what it did is another question.
         let steady = all.iter().flat_map(|days| {
             let updates = days.restarts().into_iter().filter(|restart| restart.1).map(|restart| restart.0);
             let last = updates.max().unwrap_or(i64::MIN);
-            let course: DailySeries = days.course.iter().filter(|(day, _)| *day >= last).copied().collect();
-            (course.len() >= MIN_DAYS).then(|| (days.machine.clone(), course))
+            let series: DailySeries = days.series.iter().filter(|(day, _)| *day >= last).copied().collect();
+            (series.len() >= MIN_DAYS).then(|| (days.machine.clone(), series))
         });
         let steady: Vec<(String, DailySeries)> = steady.collect();
-        let courses: Vec<DailySeries> = steady.iter().map(|(_, course)| course.clone()).collect();
-        let model = DailyModel::new(&courses);
-        let changed = steady.iter().filter_map(|(machine, course)| {
-            let (day, worse) = first_alarm(course, model.as_ref()?)?;
+        let all_series: Vec<DailySeries> = steady.iter().map(|(_, series)| series.clone()).collect();
+        let model = DailyModel::new(&all_series);
+        let changed = steady.iter().filter_map(|(machine, series)| {
+            let (day, worse) = first_alarm(series, model.as_ref()?)?;
             Some((machine.clone(), day * DAY_S, worse))
         });
-        let judged = if model.is_some() { courses.len() } else { 0 };
+        let judged = if model.is_some() { all_series.len() } else { 0 };
         Ok(DayList {
-            days: asked.answers.rows(DAYS)?,
+            days: response.answers.rows(DAYS)?,
             courses: judged,
             untold: all.len() - judged,
             changed: changed.collect(),

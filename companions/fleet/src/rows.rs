@@ -1,7 +1,7 @@
 //! Rows of the tables of a fleet (format 1): texts, where an empty one is not known, and signed whole numbers.
 
 use jitterlab_model::Error;
-use jitterlab_trace::flat::{FlatFile, FlatTable, Kind, Values};
+use jitterlab_trace::flat::{ColumnKind, FlatFile, FlatTable, Values};
 
 /// Version of the tables; readers refuse a higher one. Columns that come later are nullable, bins never change.
 pub const FORMAT: u32 = 1;
@@ -14,7 +14,7 @@ pub const BEYOND_NS: i64 = i64::MAX;
 pub trait Row: Sized + Ord + Clone {
     const TABLE: &'static str;
     /// Names and kinds of its columns.
-    const COLUMNS: &'static [(&'static str, Kind)];
+    const COLUMNS: &'static [(&'static str, ColumnKind)];
 
     /// Appends the row's values to the columns.
     fn append_to(&self, values: &mut [Values]);
@@ -40,7 +40,7 @@ impl From<Values> for ValueIter {
 
 /// Value of a row.
 pub trait Field: Sized {
-    const KIND: Kind;
+    const KIND: ColumnKind;
 
     /// Appends the value to its column.
     fn append_to(&self, values: &mut Values);
@@ -50,7 +50,7 @@ pub trait Field: Sized {
 }
 
 impl Field for String {
-    const KIND: Kind = Kind::Text;
+    const KIND: ColumnKind = ColumnKind::Text;
 
     fn append_to(&self, values: &mut Values) {
         if let Values::Texts(texts) = values {
@@ -66,7 +66,7 @@ impl Field for String {
 macro_rules! number {
     ($type:ty, $kind:ident, $number:ident => $append:expr, $value:ident => $take:expr) => {
         impl Field for $type {
-            const KIND: Kind = Kind::$kind;
+            const KIND: ColumnKind = ColumnKind::$kind;
 
             fn append_to(&self, values: &mut Values) {
                 let $number = *self;
@@ -100,7 +100,7 @@ macro_rules! rows {
 
         impl Row for $name {
             const TABLE: &'static str = $table;
-            const COLUMNS: &'static [(&'static str, Kind)] = &[$((stringify!($field), <$type as Field>::KIND),)*];
+            const COLUMNS: &'static [(&'static str, ColumnKind)] = &[$((stringify!($field), <$type as Field>::KIND),)*];
 
             fn append_to(&self, values: &mut [Values]) {
                 let mut values = values.iter_mut();

@@ -203,7 +203,7 @@ fn build_tables(run: &Run, stream: &Stream, pieces: &[TaskHour]) -> Tables {
         let all = pieces.iter().filter(|other| other.task == piece.task).map(|other| &other.stats);
         let mut stats = piece.stats.clone();
         let lost = if is_last { add_missed(task, all, &mut stats) } else { 0 };
-        stats.forget(&task.unknown);
+        stats.drop_unknown(&task.unknown);
         let (begin_ns, end_ns) = times.get(&piece.hour).copied().unwrap_or_default();
         let interval = Interval {
             seq: piece.hour - first_hour,
@@ -233,7 +233,7 @@ fn build_tables(run: &Run, stream: &Stream, pieces: &[TaskHour]) -> Tables {
 fn add_missed<'a>(task: &TaskRun, all: impl Iterator<Item = &'a TimingStats>, last: &mut TimingStats) -> u64 {
     let Some(result) = &task.result else { return 0 };
     let (ran, missed) =
-        all.fold((0, 0), |(ran, missed), stats| (ran + stats.executed(), missed + stats.seen_missed()));
+        all.fold((0, 0), |(ran, missed), stats| (ran + stats.executed(), missed + stats.least_missed()));
     last.add_missed(result.missed.saturating_sub(missed));
     result.executed.saturating_sub(ran)
 }

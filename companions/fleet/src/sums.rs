@@ -93,7 +93,7 @@ impl TaskSum {
                 *values = distribution(row, self.bins.get(&row.quantity).map_or(&[], Vec::as_slice));
             }
         }
-        stats.forget(&self.task_run().unknown);
+        stats.drop_unknown(&self.task_run().unknown);
         stats
     }
 
@@ -123,7 +123,7 @@ fn distribution(row: &SliceRow, bins: &[(i64, i64)]) -> Distribution {
         to_ns: row.max_ns,
     });
     let all = Distribution::from_parts(moments, known.map(|(high_ns, n)| (*high_ns, to_u64(*n))));
-    all.lacking(SourceGaps {
+    all.with_gaps(SourceGaps {
         beyond,
         min: row.min_ns.is_none(),
         mean: row.sum_ns.is_none(),

@@ -186,7 +186,7 @@ impl Tables {
             let StartLimit { purpose, measure, limit_ns, .. } = *limit;
             let above = match of.limits {
                 Some(_) => Some(*above),
-                None => LimitCounts::count_above_by_bins(of.stats, quantity_of(measure)?, limit_ns),
+                None => LimitCounts::count_above_by_bins(of.stats, limited_quantity(measure)?, limit_ns),
             };
             limit_row(key, purpose, measure, limit_ns, above)
         }));
@@ -458,7 +458,7 @@ impl MachineRow {
 }
 
 /// Quantity that a limit of single starts is about; `None` for missed due times, which slices count themselves.
-fn quantity_of(measure: Measure) -> Option<Quantity> {
+fn limited_quantity(measure: Measure) -> Option<Quantity> {
     match measure {
         Measure::Latency => Some(Quantity::Latency),
         Measure::Interval => Some(Quantity::PeriodError),
@@ -476,7 +476,7 @@ pub fn limit_row(
 ) -> Option<LimitRow> {
     Some(LimitRow {
         purpose: purpose.into(),
-        quantity: quantity_number(quantity_of(measure)?),
+        quantity: quantity_number(limited_quantity(measure)?),
         limit_ns,
         above: above.map(to_i64),
         ..LimitRow::from_slice(key)

@@ -8,19 +8,19 @@ use jitterlab_analysis::verdict::DecidingFigure;
 use jitterlab_model::Fitness;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_report::chart::{Axis, Cells, Chart, Layer, Shape};
+use jitterlab_report::conclusion::{Conclusion, file_argument, joint_verdict, verdict_word};
 use jitterlab_report::document::Present;
-use jitterlab_report::head::{Head, file_argument, joint_verdict, verdict_word};
 use jitterlab_report::purpose::{decision_sentence, measure_cell, measure_name};
 use jitterlab_report::section::{Cell, Piece, Section};
 use jitterlab_report::why;
-use jitterlab_report::words::{change, count, known_count, list_some, plural, sentence, share, time};
+use jitterlab_report::words::{count, known_count, list_some, plural, sentence, share, signed_percent, time};
 use jitterlab_report::{purpose, quantity};
 
 use crate::answer::{ChangeAnswer, Changes, FleetAnswer, LeadingCause, MachineAnswer};
-use crate::asking::MonthRow;
 use crate::calendar::day_name;
 use crate::folder::LeftOut;
 use crate::intake::IntakeResult;
+use crate::queries::MonthRow;
 use crate::results::{CauseList, DayList, FleetPage, FleetWorst, KernelList, OneMachine};
 use crate::statistics::{GroupChange, ShiftShare};
 use crate::tables::to_u64;
@@ -33,8 +33,8 @@ const CAUSES: usize = 100;
 impl Present for FleetAnswer {
     const KIND: &'static str = "fleet";
 
-    fn head(&self) -> Option<Head> {
-        Some(Head {
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(Conclusion {
             fitness: self.fitness(),
             asked: self.purpose.is_some(),
             verdict: verdict_text(self),
@@ -51,8 +51,8 @@ impl Present for FleetAnswer {
 impl Present for FleetWorst {
     const KIND: &'static str = "fleet-worst";
 
-    fn head(&self) -> Option<Head> {
-        self.0.head()
+    fn conclusion(&self) -> Option<Conclusion> {
+        self.0.conclusion()
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -63,8 +63,8 @@ impl Present for FleetWorst {
 impl Present for FleetPage {
     const KIND: &'static str = "fleet-page";
 
-    fn head(&self) -> Option<Head> {
-        self.answer.head()
+    fn conclusion(&self) -> Option<Conclusion> {
+        self.answer.conclusion()
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -135,7 +135,7 @@ fn months_chart(page: &FleetPage) -> Chart {
 impl Present for KernelList {
     const KIND: &'static str = "fleet-kernels";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         None
     }
 
@@ -161,10 +161,13 @@ impl Present for KernelList {
                 rows,
             ));
         }
-        pieces.push(Piece::text(tests_text(&self.changes)));
+        pieces.push(Piece::text(change_tests_text(&self.changes)));
         if !self.worse.is_empty() {
-            let names: Vec<String> =
-                self.worse.iter().map(|(machine, by)| format!("{machine} ({})", change(*by))).collect();
+            let names: Vec<String> = self
+                .worse
+                .iter()
+                .map(|(machine, by)| format!("{machine} ({})", signed_percent(*by)))
+                .collect();
             pieces.push(Piece::text(format!(
                 "Worse since their own update than restarts without one explain (at most 5 % of these by chance): {}.",
                 list_some(&names)
@@ -187,7 +190,7 @@ impl Present for KernelList {
 impl Present for CauseList {
     const KIND: &'static str = "fleet-causes";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         None
     }
 
@@ -222,7 +225,7 @@ impl Present for CauseList {
 impl Present for DayList {
     const KIND: &'static str = "fleet-days";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         None
     }
 
@@ -270,12 +273,12 @@ impl Present for DayList {
 impl Present for OneMachine {
     const KIND: &'static str = "fleet-machine";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         let machine = &self.machine;
         let name = file_argument(&machine.machine);
         let next = match (machine.fitness, &machine.leading) {
             (Fitness::Good | Fitness::Limited, _) => "nothing".to_owned(),
-            (Fitness::Unfit, Some(cause)) => leading_text(cause),
+            (Fitness::Unfit, Some(cause)) => leading_cause_text(cause),
             (Fitness::Unfit, None) => "measure it with `jitterlab run --why`".to_owned(),
             (Fitness::CannotTell, _) => "measure it longer".to_owned(),
         };
@@ -285,7 +288,7 @@ impl Present for OneMachine {
             let of = machine.decided.as_ref()?;
             Some(decision_sentence(&of.purpose, of.decided_by.as_ref()?, machine.tasks.len()))
         };
-        Some(Head {
+        Some(Conclusion {
             fitness: machine.fitness,
             asked: self.purpose.is_some(),
             verdict: format!("{} for {}: {name}.", verdict_word(machine.fitness), purposes_text([machine])),
@@ -303,7 +306,10 @@ impl Present for OneMachine {
             ("kernel", machine.kernel.clone()),
             ("hardware", machine.class.clone()),
             ("labels", labels_text(machine)),
-            ("usual cause of late starts", machine.leading.as_ref().map_or_else(String::new, leading_text)),
+            (
+                "usual cause of late starts",
+                machine.leading.as_ref().map_or_else(String::new, leading_cause_text),
+            ),
             ("late shifts", machine.shifts.map_or_else(String::new, shifts_text)),
         ];
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
@@ -353,7 +359,7 @@ fn largest_change_text(answer: &FleetAnswer) -> String {
         return match changes.first() {
             Some(largest) => format!(
                 "No change of a kernel made a class of machines slower or faster: at most {} ({}).",
-                change(largest.change.largest()).trim_start_matches('+'),
+                signed_percent(largest.change.largest()).trim_start_matches('+'),
                 plural(*tests as u64, "group")
             ),
             None if *too_few > 0 => {
@@ -405,7 +411,7 @@ fn next_step(answer: &FleetAnswer) -> String {
         .or_else(|| deciding_figure_text(first))
         .unwrap_or_else(|| purpose::fitness_word(first.fitness).into());
     if let Some(cause) = &first.leading {
-        why += &format!(", {}", leading_text(cause));
+        why += &format!(", {}", leading_cause_text(cause));
     }
     let (folder, name) = (file_argument(&answer.folder), file_argument(&first.machine));
     format!("jitterlab fleet machine {folder} {name} (the worst: {why})")
@@ -433,7 +439,7 @@ fn shifts_text(of: ShiftShare) -> String {
     }
 }
 
-fn leading_text(of: &LeadingCause) -> String {
+fn leading_cause_text(of: &LeadingCause) -> String {
     format!("{} of its lateness {}", share(of.share), cause_text(&of.class, &of.who))
 }
 
@@ -503,12 +509,12 @@ fn remark_notes(answer: &FleetAnswer) -> Vec<Piece> {
             .push(format!("{} without a time: in sums, not in days.", plural(answer.without_time, "slice")));
     }
     if answer.changes.tests + answer.changes.too_few > 0 {
-        remarks.push(tests_text(&answer.changes));
+        remarks.push(change_tests_text(&answer.changes));
     }
     remarks.into_iter().map(Piece::note).collect()
 }
 
-fn tests_text(changes: &Changes) -> String {
+fn change_tests_text(changes: &Changes) -> String {
     if changes.tests + changes.too_few == 0 {
         return "No machine was measured with two kernels.".into();
     }
@@ -560,7 +566,7 @@ pub fn check_text(whole: u64, bad: usize) -> String {
 fn cause_text(class: &str, who: &str) -> String {
     let class: Option<CauseClass> = serde_json::from_value(serde_json::Value::String(class.into())).ok();
     let who = Some(who.to_owned()).filter(|who| !who.is_empty());
-    class.map_or_else(|| "unknown".into(), |class| why::cause(&Cause { class, who }))
+    class.map_or_else(|| "unknown".into(), |class| why::cause_text(&Cause { class, who }))
 }
 
 fn labels_text(machine: &MachineAnswer) -> String {

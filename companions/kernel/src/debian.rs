@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::architecture::Architecture;
 use jitterlab_host::child::EndWithParent;
-use jitterlab_host::scratch::{Scratch, package_cache};
+use jitterlab_host::scratch::{ScratchFolder, package_cache};
 use jitterlab_model::Error;
 
 /// A package in the cache.
@@ -27,7 +27,7 @@ pub struct Package {
     sha256: String,
 }
 
-/// Returns the cache's folder ([`package_cache`]), made for this user alone.
+/// Returns the cache's folder ([`package_cache`]), created for this user alone.
 fn package_folder() -> Result<PathBuf, Error> {
     let cache = package_cache()
         .ok_or_else(|| Error::refused("there is no cache directory").remedy("set HOME or XDG_CACHE_HOME"))?;
@@ -103,7 +103,7 @@ fn run_program(
 
 /// Debian's archive for one kind of processor, as this machine's list of sources has it.
 #[derive(Debug, Clone)]
-pub struct Archive {
+pub struct PackageArchive {
     architecture: &'static Architecture,
     /// Options of apt, if the lists are not this machine's.
     options: Vec<String>,
@@ -111,15 +111,19 @@ pub struct Archive {
     update: String,
 }
 
-impl Archive {
+impl PackageArchive {
     /// Opens the archive for a kind of processor. The lists for another processor than this machine's are fetched
     /// into the cache the first time; `note` is called for that.
     pub fn for_architecture(
         architecture: &'static Architecture,
         note: &mut dyn FnMut(&str),
-    ) -> Result<Archive, Error> {
+    ) -> Result<PackageArchive, Error> {
         if Architecture::own() == Some(architecture) {
-            return Ok(Archive { architecture, options: Vec::new(), update: "sudo apt-get update".into() });
+            return Ok(PackageArchive {
+                architecture,
+                options: Vec::new(),
+                update: "sudo apt-get update".into(),
+            });
         }
         let lists = package_folder()?.join(format!("lists-{}", architecture.name));
         if !lists.exists() {
@@ -127,7 +131,7 @@ impl Archive {
             fetch_lists(architecture, &lists)?;
         }
         let update = format!("rm -r {}", lists.display());
-        Ok(Archive { architecture, options: apt_options(architecture, &lists), update })
+        Ok(PackageArchive { architecture, options: apt_options(architecture, &lists), update })
     }
 
     /// Runs apt-cache about a package, and returns its output.
@@ -182,7 +186,7 @@ impl Archive {
         }
         note(&format!("fetching {package} {version}"));
         // Into a folder of its own, removed whatever happens; then moved in place in one step.
-        let incoming = Scratch::below(&cache).map_err(cache_error(&cache))?;
+        let incoming = ScratchFolder::new_in(&cache).map_err(cache_error(&cache))?;
         let wanted = format!("{package}={version}");
         let options = self.options.iter().map(String::as_str);
         let arguments: Vec<&str> = options.chain(["download", &wanted]).collect();
@@ -229,7 +233,7 @@ fn apt_options(architecture: &Architecture, folder: &Path) -> Vec<String> {
 /// Fetches the package lists for a kind of processor into a folder.
 fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), Error> {
     let cache = lists.parent().unwrap_or(Path::new("."));
-    let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
+    let scratch = ScratchFolder::new_in(cache).map_err(cache_error(cache))?;
     let incoming = scratch.path().join("lists");
     let failed = cache_error(&incoming);
     for part in ["state/lists/partial", "cache/archives/partial"] {
@@ -276,7 +280,7 @@ impl Package {
             ))
         };
         let cache = self.file.parent().unwrap_or(Path::new("."));
-        let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
+        let scratch = ScratchFolder::new_in(cache).map_err(cache_error(cache))?;
         let incoming = scratch.path().join(&part);
         fs::create_dir(&incoming).map_err(cache_error(&incoming))?;
         let package = self.open_verified()?;

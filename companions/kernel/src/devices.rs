@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-use jitterlab_host::programs::of_system;
+use jitterlab_host::programs::system_command;
 use jitterlab_model::Error;
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ impl Devices {
         disk.iter().chain(network).map(ToString::to_string).collect()
     }
 
-    pub(super) fn qemu_arguments(self, disk: Option<&str>, add: &mut dyn FnMut(&[&str])) {
+    pub(super) fn add_qemu_arguments(self, disk: Option<&str>, add: &mut dyn FnMut(&[&str])) {
         if let Some(path) = disk {
             let drive = format!("file={path},format=raw,if=none,id=disk,file.locking=off");
             add(&["-drive", &drive, "-device", "virtio-blk-pci,drive=disk"]);
@@ -103,7 +103,7 @@ pub(super) fn format_disk(disk: File) -> Result<File, Error> {
     let path = format!("/proc/{}/fd/{}", std::process::id(), disk.as_raw_fd());
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     // The PATH of ordinary users lacks its folder.
-    for mut program in [of_system("mke2fs"), Command::new("/usr/sbin/mke2fs")] {
+    for mut program in [system_command("mke2fs"), Command::new("/usr/sbin/mke2fs")] {
         let run = program
             .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-U", "00000000-0000-4000-8000-000000000001"])
             .args(["-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"])
@@ -129,7 +129,7 @@ mod tests {
 
     fn line(devices: Devices, disk: Option<&str>) -> String {
         let mut words: Vec<String> = Vec::new();
-        devices.qemu_arguments(disk, &mut |more| words.extend(more.iter().map(ToString::to_string)));
+        devices.add_qemu_arguments(disk, &mut |more| words.extend(more.iter().map(ToString::to_string)));
         words.join(" ")
     }
 

@@ -13,7 +13,7 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, U16, U64};
 
 use super::architecture::Architecture;
-use super::debian::{Archive, C_LIBRARY};
+use super::debian::{C_LIBRARY, PackageArchive};
 
 /// An executable or library, and the files that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,7 +25,7 @@ struct Dependencies {
     search: Vec<String>,
 }
 
-/// Reads the needs of an ELF file; `None` for any other file.
+/// Reads the interpreter and libraries that an ELF file needs; `None` for any other file.
 fn read_dependencies(path: &Path, data: &[u8]) -> Result<Option<Dependencies>, Error> {
     if let Ok(header) = FileHeader64::<Endianness>::parse(data) {
         return read_class_dependencies(header, path, data).map(Some);
@@ -117,7 +117,7 @@ impl LibraryPath {
         if Architecture::own() == Some(architecture) {
             return Ok(Self::from_this_machine());
         }
-        let archive = Archive::for_architecture(architecture, note)?;
+        let archive = PackageArchive::for_architecture(architecture, note)?;
         let trees = C_LIBRARY.map(|package| archive.fetch_newest(package, &mut *note)?.unpack("./"));
         Ok(LibraryPath { directories: Vec::new(), trees: trees.into_iter().collect::<Result<_, _>>()? })
     }
@@ -129,7 +129,7 @@ impl LibraryPath {
             return Some(self.file_at(Path::new(name))).filter(|found| found.host_path.exists());
         }
         let fits =
-            |path: &Path| machine_of(path).is_some_and(|found| machine.is_none_or(|wanted| wanted == found));
+            |path: &Path| elf_machine(path).is_some_and(|found| machine.is_none_or(|wanted| wanted == found));
         let here = first
             .iter()
             .chain(&self.directories)
@@ -166,7 +166,7 @@ fn file_in_tree(tree: &Path, there: &Path) -> GuestFile {
 }
 
 /// Returns the processor type of an ELF file, from its first bytes only.
-pub(super) fn machine_of(path: &Path) -> Option<u16> {
+pub(super) fn elf_machine(path: &Path) -> Option<u16> {
     let mut head = [0; 64];
     std::io::Read::read_exact(&mut fs::File::open(path).ok()?, &mut head).ok()?;
     if let Ok(header) = FileHeader64::<Endianness>::parse(head.as_slice()) {

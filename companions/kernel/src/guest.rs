@@ -36,7 +36,7 @@ pub fn run_if_init() {
 }
 
 fn perform_job() -> io::Result<()> {
-    mount_all()?;
+    mount_system_folders()?;
     let job = fs::read(JOB_FILE).map_err(with_operation(JOB_FILE))?;
     let job: Job = serde_json::from_slice(&job)?;
     for module in &job.modules {
@@ -72,7 +72,7 @@ fn with_operation(what: &str) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::other(format!("{what}: {error}"))
 }
 
-fn mount_all() -> io::Result<()> {
+fn mount_system_folders() -> io::Result<()> {
     let here = |kind: &str, target: &str, options: Option<&str>| {
         mount(Some(kind), target, Some(kind), MsFlags::empty(), options)
             .map_err(|error| with_operation(&format!("cannot mount {kind} on {target}"))(error.into()))

@@ -24,7 +24,7 @@ const LINK: Duration = Duration::from_secs(20);
 
 /// Switches the loopback interface on, for network loads that talk to themselves.
 pub(super) fn switch_loopback_on() {
-    let _ = switch_on("lo");
+    let _ = switch_interface_on("lo");
 }
 
 /// Sets up both cards, the second in a network namespace of its own, where a thread takes everything.
@@ -95,7 +95,7 @@ fn interface_ioctl(what: libc::Ioctl, request: &libc::ifreq) -> io::Result<()> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn switch_on(name: &str) -> io::Result<()> {
+fn switch_interface_on(name: &str) -> io::Result<()> {
     let mut request = interface_request(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     interface_ioctl(libc::SIOCSIFFLAGS as libc::Ioctl, &request)
@@ -115,7 +115,7 @@ fn set_address(name: &str, address: Ipv4Addr) -> io::Result<()> {
     };
     let all = set(libc::SIOCSIFADDR as libc::Ioctl, address)
         .and_then(|()| set(libc::SIOCSIFNETMASK as libc::Ioctl, Ipv4Addr::new(255, 255, 255, 0)))
-        .and_then(|()| switch_on(name));
+        .and_then(|()| switch_interface_on(name));
     all.map_err(|error| {
         let refused = Error::refused(format!("cannot set up {name}: this kernel may lack its driver"));
         io::Error::other(refused.because(error))
@@ -129,7 +129,7 @@ fn move_interface(namespace: &File, name: &str) -> io::Result<()> {
     };
     let index = fs::read_to_string(format!("/sys/class/net/{name}/ifindex")).map_err(failed)?;
     let index: i32 = index.trim().parse().map_err(io::Error::other)?;
-    let message = move_message(index, namespace.as_raw_fd());
+    let message = move_interface_message(index, namespace.as_raw_fd());
     // SAFETY: the call takes plain numbers.
     let line = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE) };
     if line < 0 {
@@ -146,7 +146,7 @@ fn move_interface(namespace: &File, name: &str) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(failed(io::Error::from_raw_os_error(-code))) }
 }
 
-fn move_message(index: i32, namespace: i32) -> Vec<u8> {
+fn move_interface_message(index: i32, namespace: i32) -> Vec<u8> {
     const LENGTH: u32 = 16 + 16 + 8;
     let mut message = Vec::with_capacity(LENGTH as usize);
     let mut add = |bytes: &[u8]| message.extend_from_slice(bytes);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_message_to_move_an_interface_is_as_long_as_it_claims() {
-        let message = move_message(3, 7);
+        let message = move_interface_message(3, 7);
         assert_eq!(message.len(), 40);
         assert_eq!(message[..4], 40u32.to_ne_bytes());
         assert_eq!((message[20], message[32], message[36]), (3, 8, 7));

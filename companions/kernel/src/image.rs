@@ -8,7 +8,7 @@ use jitterlab_model::Error;
 use jitterlab_trace::source;
 
 use super::architecture::{Architecture, Flavour};
-use super::debian::{Archive, Package};
+use super::debian::{Package, PackageArchive};
 use super::elf::LARGEST_BYTES;
 
 /// A kernel as a user names it: a path, or `debian:` with a flavour (`rt`, `generic`, `cloud`), an architecture (`arm64`,
@@ -102,7 +102,7 @@ impl KernelChoice {
                 let architecture = architecture.unwrap_or_else(Architecture::own_or_default);
                 let meta =
                     architecture.kernel_package(*flavour).ok_or_else(|| no_kernel_error(flavour.name()))?;
-                let archive = Archive::for_architecture(architecture, note)?;
+                let archive = PackageArchive::for_architecture(architecture, note)?;
                 let package = archive.fetch_newest(&archive.dependency(meta, "linux-image-")?, note)?;
                 (find_vmlinuz(&package)?, Some(package))
             }

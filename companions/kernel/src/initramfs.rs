@@ -9,15 +9,15 @@ use jitterlab_model::Error;
 use jitterlab_trace::source;
 
 use super::architecture::Architecture;
-use super::archive::Archive;
-use super::elf::{self, GuestFile, LibraryPath, machine_of};
+use super::cpio::CpioArchive;
+use super::elf::{self, GuestFile, LibraryPath, elf_machine};
 use super::job::{INIT, JITTERLAB, JOB_FILE, Job, MODULES, RESULTS};
 use super::modules::Module;
 use super::programs::Programs;
 
-/// Returns a file if the guest's processor can run it or it is no program, else an error.
-pub(super) fn check_processor(included: GuestFile, wanted: &Architecture) -> Result<GuestFile, Error> {
-    match machine_of(&included.host_path) {
+/// Returns a file if the guest's processor can run it or it is no program; otherwise an error.
+pub(super) fn require_processor(included: GuestFile, wanted: &Architecture) -> Result<GuestFile, Error> {
+    match elf_machine(&included.host_path) {
         Some(machine) if machine != wanted.elf => Err(Error::bad_use(format!(
             "{} is for {} and the kernel for {}",
             included.host_path.display(),
@@ -31,7 +31,7 @@ pub(super) fn check_processor(included: GuestFile, wanted: &Architecture) -> Res
 
 /// Contents of the guest's file system.
 #[derive(Debug, Clone)]
-pub struct Contents {
+pub struct InitramfsContents {
     pub programs: Programs,
     pub with: Vec<GuestFile>,
     pub modules: Vec<Module>,
@@ -79,7 +79,7 @@ pub fn find_file(name: &str, libraries: &LibraryPath) -> Result<GuestFile, Error
 }
 
 /// Refuses two relative paths to programs of the same name: in the guest one would replace the other.
-pub fn check_program_names(with: &[GuestFile]) -> Result<(), Error> {
+pub fn refuse_equal_program_names(with: &[GuestFile]) -> Result<(), Error> {
     let own = [JITTERLAB, INIT]
         .map(|there| GuestFile { host_path: PathBuf::new(), guest_path: PathBuf::from(there) });
     for (number, one) in with.iter().enumerate() {
@@ -98,9 +98,9 @@ pub fn check_program_names(with: &[GuestFile]) -> Result<(), Error> {
     Ok(())
 }
 
-impl Contents {
+impl InitramfsContents {
     pub fn build(&self) -> Result<Initramfs, Error> {
-        let mut archive = Archive::new();
+        let mut archive = CpioArchive::new();
         for directory in ["/dev", "/proc", "/sys", "/tmp", "/run", "/root", "/etc", RESULTS] {
             archive.add_directory(directory);
         }
@@ -169,14 +169,14 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::archive;
+    use super::super::cpio;
     use super::*;
 
     #[test]
     fn the_guest_holds_what_its_programs_need_and_nothing_twice() {
         let libraries = LibraryPath::from_this_machine();
         let with = find_file("cat", &libraries).unwrap();
-        let contents = Contents {
+        let contents = InitramfsContents {
             programs: Programs { jitterlab: "/bin/sh".into(), companion: env::current_exe().unwrap() },
             with: vec![with.clone(), with.clone()],
             modules: vec![Module { name: "virtio".into(), content: vec![1] }],
@@ -184,7 +184,7 @@ mod tests {
             libraries,
         };
         let initramfs = contents.build().unwrap();
-        let files = archive::read(&initramfs.bytes).unwrap();
+        let files = cpio::read(&initramfs.bytes).unwrap();
         let content = |path: &str| files.iter().find(|f| f.path == path).map(|f| f.content.as_slice());
         for program in ["init", "bin/jitterlab"] {
             assert!(content(program).is_some_and(|bytes| bytes.starts_with(b"\x7fELF")), "{program}");

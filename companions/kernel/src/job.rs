@@ -6,7 +6,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::archive;
+use super::cpio;
 use super::devices::Devices;
 
 pub const JOB_FILE: &str = "/jitterlab/job.json";
@@ -67,9 +67,9 @@ const STEPS: &str = "steps.json";
 const FILES: &str = "files/";
 
 impl Answer {
-    /// As the guest sends it.
+    /// Encodes the answer as the archive that the guest sends.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
-        let mut archive = archive::Archive::new();
+        let mut archive = cpio::CpioArchive::new();
         let steps = serde_json::to_vec(&self.steps)?;
         archive.add_file(STEPS, 0o644, &steps).map_err(io::Error::other)?;
         for (path, content) in &self.files {
@@ -78,11 +78,11 @@ impl Answer {
         Ok(archive.finish())
     }
 
-    /// As the host reads it; `None` if it did not arrive whole.
+    /// Decodes an answer; `None` if it did not arrive whole.
     pub fn from_bytes(bytes: &[u8]) -> Option<Answer> {
         let mut answer = Answer::default();
         let mut complete = false;
-        for file in archive::read(bytes).ok()? {
+        for file in cpio::read(bytes).ok()? {
             if file.path == STEPS {
                 answer.steps = serde_json::from_slice(&file.content).ok()?;
                 complete = true;

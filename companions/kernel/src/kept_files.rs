@@ -6,7 +6,7 @@ use jitterlab_model::{Error, RunInfo};
 use jitterlab_trace::RunReader;
 
 use super::machine::GuestTime;
-use super::session::{GuestRun, RunFile, run_file_name};
+use super::session::{GuestRun, MemoryRunFile, run_file_name};
 
 impl GuestRun {
     /// Keeps the run file of a step in a directory, under the kernel's name (`debian-rt.parquet`, or the
@@ -41,7 +41,7 @@ impl GuestRun {
             create_directory(directory)?;
             let (stem, extension) = name.split_at(name.rfind('.').unwrap_or(name.len()));
             let path = free_path(directory, &format!("{}-{stem}", plain_name(kernel)), extension);
-            let file = RunFile::new(name, content)?;
+            let file = MemoryRunFile::new(name, content)?;
             let describe = |info: &mut RunInfo| self.add_guest_facts(info, time);
             match RunReader::open(file.path()) {
                 Ok(_) => drop(jitterlab_trace::redescribe(file.path(), &path, describe)?),

@@ -8,7 +8,7 @@
 //! ([`programs`]), [`qemu`] boots it, [`guest`] runs inside, [`job`] is the interface of both sides.
 
 pub mod architecture;
-pub mod archive;
+pub mod cpio;
 pub mod debian;
 pub mod devices;
 pub mod elf;

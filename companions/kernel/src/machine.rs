@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::architecture::Architecture;
 use super::devices::Devices;
 use super::job::{INIT, INIT_WORD};
-use jitterlab_host::why::VIRTUAL_TIME;
+use jitterlab_host::cause_finder::VIRTUAL_TIME;
 use jitterlab_model::Error;
 
 /// Time base of the guest. Text: `icount:SHIFT` or `real`.
@@ -96,14 +96,14 @@ impl Default for Machine {
 }
 
 /// The longest time in ns that a processor runs while the others wait, if several share counted time. It
-/// divides no usual period, so that due times fall on every part of a turn.
+/// divides no usual period, so that due times fall on every part of a slice.
 pub const TIME_SLICE_NS: i64 = 7_000;
 /// The object of the emulator that ends the time slices.
 pub(super) const TIME_SLICES_ID: &str = "turns";
 
 /// The files QEMU opens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Files<'a> {
+pub(super) struct QemuFiles<'a> {
     pub kernel: &'a Path,
     pub initramfs: &'a str,
     pub answer: &'a str,
@@ -124,9 +124,9 @@ impl Machine {
 
     /// Adds the processors for an emulator that runs them one after the other, each until its clock's next timer.
     ///
-    /// A timer that does nothing ends every turn. The processor behind one that ran to the end of its turn does not get the
+    /// A timer that does nothing ends every slice. The processor behind one that ran to the end of its slice does not get the
     /// next one (the emulator spends it on timers), so between any two there is one that the kernel does not start.
-    fn add_time_slices(&self, device: &str, add: &mut dyn FnMut(&[&str])) {
+    fn add_time_sliced_processors(&self, device: &str, add: &mut dyn FnMut(&[&str])) {
         let cpus = self.cpus;
         add(&["-smp", &format!("1,maxcpus={},sockets=2,cores={cpus},threads=1", 2 * cpus)]);
         for core in 1..cpus {
@@ -149,7 +149,7 @@ impl Machine {
         }
     }
 
-    pub fn command_line(&self, library_path: &[String]) -> String {
+    pub fn kernel_command_line(&self, library_path: &[String]) -> String {
         // Addresses are not randomised, so that hash tables and caches collide the same way each time; a
         // panic resets at once, which QEMU reports. The emulated serial line causes many spurious interrupts
         // while much is sent, so that the kernel would take the interrupt for a broken one and turn it off
@@ -175,14 +175,14 @@ impl Machine {
         words.join(" ")
     }
 
-    pub(super) fn qemu_arguments(&self, files: Files<'_>, library_path: &[String]) -> Vec<OsString> {
+    pub(super) fn qemu_arguments(&self, files: QemuFiles<'_>, library_path: &[String]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         let of = self.architecture;
         add(&["-machine", of.machine, "-cpu", of.cpu]);
         match of.time_slice_device.filter(|_| self.uses_time_slices()) {
-            Some(device) => self.add_time_slices(device, &mut add),
+            Some(device) => self.add_time_sliced_processors(device, &mut add),
             None => add(&["-smp", &self.cpus.to_string()]),
         }
         add(&["-m", &self.memory_mib.to_string()]);
@@ -198,14 +198,14 @@ impl Machine {
         add(&["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
         add(&["-chardev", &format!("file,id=answer,path={}", files.answer)]);
         add(of.answer_device);
-        self.devices.qemu_arguments(files.disk, &mut add);
+        self.devices.add_qemu_arguments(files.disk, &mut add);
         add(&[
             "-chardev",
             &format!("socket,id=monitor,fd={}", files.monitor),
             "-mon",
             "chardev=monitor,mode=control",
         ]);
-        add(&["-initrd", files.initramfs, "-append", &self.command_line(library_path)]);
+        add(&["-initrd", files.initramfs, "-append", &self.kernel_command_line(library_path)]);
         arguments.push("-kernel".into());
         arguments.push(files.kernel.into());
         arguments
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn the_users_parameters_come_before_the_word_for_init() {
         let machine = Machine { parameters: vec!["isolcpus=1".into()], ..Machine::default() };
-        let line = machine.command_line(&["/lib".into(), "/usr/lib".into()]);
+        let line = machine.kernel_command_line(&["/lib".into(), "/usr/lib".into()]);
         assert!(
             line.ends_with("LD_LIBRARY_PATH=/lib:/usr/lib jitterlab.virtual_time=1 isolcpus=1 -- guest"),
             "{line}"
@@ -240,7 +240,8 @@ mod tests {
 
     #[test]
     fn nothing_of_the_machine_depends_on_the_host_in_virtual_time() {
-        let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", disk: None, monitor: 9 };
+        let files =
+            QemuFiles { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", disk: None, monitor: 9 };
         let arguments = Machine::default().qemu_arguments(files, &[]);
         let line = arguments.join(std::ffi::OsStr::new(" ")).into_string().unwrap();
         let cpu = format!("-cpu {}", Architecture::own_or_default().cpu);
@@ -251,7 +252,8 @@ mod tests {
 
     #[test]
     fn several_processors_take_short_turns_where_time_is_counted_and_only_there() {
-        let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", disk: None, monitor: 9 };
+        let files =
+            QemuFiles { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", disk: None, monitor: 9 };
         let several = Machine { cpus: 3, architecture: &AMD64, ..Machine::default() };
         let line = several.qemu_arguments(files, &[]).join(std::ffi::OsStr::new(" ")).into_string().unwrap();
         let spare = line.find("socket-id=1,core-id=1").unwrap();
@@ -260,8 +262,8 @@ mod tests {
             assert!(line.contains(part), "{part} is not in {line}");
         }
         let unstable = Machine { parameters: vec!["tsc=unstable".into()], ..several.clone() };
-        assert!(!unstable.command_line(&[]).contains("tsc=reliable"));
+        assert!(!unstable.kernel_command_line(&[]).contains("tsc=reliable"));
         let real = Machine { time: GuestTime::Real, ..several };
-        assert!(!real.uses_time_slices() && !real.command_line(&[]).contains("nr_cpus"));
+        assert!(!real.uses_time_slices() && !real.kernel_command_line(&[]).contains("nr_cpus"));
     }
 }

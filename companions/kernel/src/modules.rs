@@ -19,27 +19,28 @@ pub struct Module {
 
 /// Reads the modules asked for, by name below `tree` (`lib/modules/RELEASE`) or by path, each after those it depends on. Those of
 /// `drivers` that the tree lacks count as built in.
-pub fn read_modules(asked: &[String], drivers: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
-    let mut loader = Loader { tree, index: None, done: Vec::new() };
+pub fn read_modules(requested: &[String], drivers: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
+    let mut loader = ModuleReader { tree, index: None, done: Vec::new() };
     for driver in drivers {
         if loader.find_file(driver).is_ok() {
             loader.add_with_dependencies(driver, 0)?;
         }
     }
-    asked.iter().try_for_each(|name| loader.add_with_dependencies(name, 0))?;
+    requested.iter().try_for_each(|name| loader.add_with_dependencies(name, 0))?;
     Ok(loader.done)
 }
 
-struct Loader<'a> {
+struct ModuleReader<'a> {
     tree: &'a Path,
     index: Option<BTreeMap<String, PathBuf>>,
     done: Vec<Module>,
 }
 
-impl Loader<'_> {
-    fn add_with_dependencies(&mut self, asked: &str, depth: u8) -> Result<(), Error> {
-        let path = if asked.contains('/') { PathBuf::from(asked) } else { self.find_file(asked)? };
-        let name = name_of(&path);
+impl ModuleReader<'_> {
+    fn add_with_dependencies(&mut self, requested: &str, depth: u8) -> Result<(), Error> {
+        let path =
+            if requested.contains('/') { PathBuf::from(requested) } else { self.find_file(requested)? };
+        let name = module_name(&path);
         // Modules with circular dependencies cannot be loaded; the kernel reports that best.
         if self.done.iter().any(|module| module.name == name) || depth > 32 {
             return Ok(());
@@ -69,7 +70,7 @@ impl Loader<'_> {
 }
 
 /// Returns the name of a module: `virtio_blk` for `.../virtio-blk.ko.xz`.
-fn name_of(path: &Path) -> String {
+fn module_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.split(".ko").next().unwrap_or_default().replace('-', "_")
 }
@@ -80,7 +81,7 @@ fn index_modules(directory: &Path, into: &mut BTreeMap<String, PathBuf>) {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => index_modules(&path, into),
             Ok(_) if entry.file_name().to_string_lossy().contains(".ko") => {
-                into.insert(name_of(&path), path);
+                into.insert(module_name(&path), path);
             }
             _ => {}
         }
@@ -141,9 +142,9 @@ mod tests {
         fs::write(drivers.join("virtio-blk.ko"), module("virtio,virtio_ring")).unwrap();
         fs::write(drivers.join("virtio_ring.ko"), module("virtio")).unwrap();
         fs::write(drivers.join("virtio.ko"), module("")).unwrap();
-        let names = |asked: &[&str]| -> Vec<String> {
-            let asked: Vec<String> = asked.iter().map(|s| String::from(*s)).collect();
-            read_modules(&asked, &["virtio-net".into()], tree.path())
+        let names = |requested: &[&str]| -> Vec<String> {
+            let requested: Vec<String> = requested.iter().map(|s| String::from(*s)).collect();
+            read_modules(&requested, &["virtio-net".into()], tree.path())
                 .unwrap()
                 .into_iter()
                 .map(|m| m.name)

@@ -34,7 +34,7 @@ impl Programs {
         let name = companion.file_name().unwrap_or_default();
         let folder = companion.parent().unwrap_or(Path::new(""));
         let built = || Some(folder.parent()?.join(architecture.triple).join(folder.file_name()?));
-        let fits = |path: &PathBuf| elf::machine_of(path) == Some(architecture.elf);
+        let fits = |path: &PathBuf| elf::elf_machine(path) == Some(architecture.elf);
         let first = |places: [Option<PathBuf>; 4]| places.into_iter().flatten().find(fits);
         let jitterlab = first([
             given.map(Path::to_owned),

@@ -20,7 +20,7 @@ use super::devices;
 use super::image::Image;
 use super::initramfs::Initramfs;
 use super::job::{Answer, ERROR_PREFIX};
-use super::machine::{Files, GuestTime, Machine};
+use super::machine::{GuestTime, Machine, QemuFiles};
 use super::qmp::{Event, Monitor};
 use jitterlab_host::child::{DescendantKiller, EndWithParent, kill_descendants};
 use jitterlab_model::Error;
@@ -72,7 +72,7 @@ pub fn boot(
         .transpose()?;
     let (archive_path, answer_path, disk_path) =
         (inherited_path(&archive), inherited_path(&answer), disk.as_ref().map(inherited_path));
-    let files = Files {
+    let files = QemuFiles {
         kernel: &image.path,
         initramfs: &archive_path,
         answer: &answer_path,
@@ -115,7 +115,7 @@ pub fn boot(
     let after = ending.guest;
     let mut bytes = Vec::new();
     answer.read_to_end(&mut bytes)?;
-    let ended = ending.is_end_of_guest() || ending.has_switched_off(&console);
+    let ended = ending.exited_successfully() || ending.has_switched_off(&console);
     if let (Some(answer), true) = (Answer::from_bytes(&bytes), ended) {
         return Ok(answer);
     }
@@ -166,7 +166,7 @@ struct Ending {
 }
 
 impl Ending {
-    fn is_end_of_guest(&self) -> bool {
+    fn exited_successfully(&self) -> bool {
         matches!(self.kind, EndKind::Exited { status, .. } if status.success())
     }
 
@@ -229,12 +229,12 @@ fn watch_until_end(
         progress(GuestProgress { guest, host: began.elapsed() });
         // The measurement is over when the answer begins: time slices would only slow the guest down.
         if has_time_slices && answer.metadata()?.len() > 0 {
-            monitor.end_turns();
+            monitor.end_time_slices();
             has_time_slices = false;
         }
-        monitor.ask_clock();
+        monitor.request_clock();
         if look.is_multiple_of(POLLS_PER_PROCESSOR_CHECK) {
-            monitor.ask_processors();
+            monitor.request_processor_states();
         }
         thread::sleep(POLL_INTERVAL);
     }

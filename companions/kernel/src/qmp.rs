@@ -1,4 +1,4 @@
-//! Talking to QEMU's monitor: the guest's clock and its end, seen from outside without disturbing it.
+//! Connection to QEMU's monitor: the guest's clock and its end, read from outside without disturbing it.
 //! Protocol: QEMU Machine Protocol, one JSON object a line.
 
 use std::io::{ErrorKind, Read, Write};
@@ -41,27 +41,27 @@ impl Monitor {
     }
 
     /// Asks for the guest's clock; the answer is among later [`Monitor::take_events`].
-    pub fn ask_clock(&mut self) {
+    pub fn request_clock(&mut self) {
         match self.clock {
             None => {
                 let arguments = json!({"path": "/machine", "property": "rtc-time"});
                 self.send(&json!({"execute": "qom-get", "arguments": arguments}));
             }
-            Some(place) => self.command(&format!("xp /1wx {place}")),
+            Some(place) => self.send_human_command(&format!("xp /1wx {place}")),
         }
     }
 
     /// Asks for the state of the processors; the answer is among later [`Monitor::take_events`].
-    pub fn ask_processors(&mut self) {
-        self.command("info registers -a");
+    pub fn request_processor_states(&mut self) {
+        self.send_human_command("info registers -a");
     }
 
-    fn command(&mut self, line: &str) {
+    fn send_human_command(&mut self, line: &str) {
         self.send(&json!({"execute": "human-monitor-command", "arguments": {"command-line": line}}));
     }
 
     /// Ends the time slices that several processors share.
-    pub fn end_turns(&mut self) {
+    pub fn end_time_slices(&mut self) {
         self.send(&json!({"execute": "object-del", "arguments": {"id": TIME_SLICES_ID}}));
     }
 
@@ -96,7 +96,7 @@ fn parse_event(line: &[u8]) -> Option<Event> {
         None => match said.get("return")? {
             Value::String(said) => parse_clock_register(said)
                 .or_else(|| are_all_dead(said).map(|dead| Event::Processors { dead })),
-            time => seconds_of_calendar(time).map(Event::Clock),
+            time => unix_seconds(time).map(Event::Clock),
         },
     }
 }
@@ -117,15 +117,15 @@ fn are_all_dead(registers: &str) -> Option<bool> {
     dead
 }
 
-/// Seconds since 1970 of a clock that is a word of the machine's memory (PL031): `0000000009010000: 0x6955b900`.
-fn parse_clock_register(said: &str) -> Option<Event> {
-    let (place, word) = said.trim().split_once(": 0x")?;
+/// Parses a memory dump of a clock that counts seconds since 1970 in one word (PL031): `0000000009010000: 0x6955b900`.
+fn parse_clock_register(dump: &str) -> Option<Event> {
+    let (place, word) = dump.trim().split_once(": 0x")?;
     u64::from_str_radix(place, 16).ok()?;
     i64::from_str_radix(word, 16).ok().map(Event::Clock)
 }
 
-/// Seconds of a `struct tm` (its year counted from 1900), by the civil calendar.
-fn seconds_of_calendar(time: &Value) -> Option<i64> {
+/// Seconds since 1970 of a `struct tm` (its year counted from 1900).
+fn unix_seconds(time: &Value) -> Option<i64> {
     let field = |name: &str| time.get(name).and_then(Value::as_i64);
     let (year, month, day) = (field("tm_year")? + 1900, field("tm_mon")? + 1, field("tm_mday")?);
     let seconds = field("tm_hour")? * 3600 + field("tm_min")? * 60 + field("tm_sec")?;
@@ -160,12 +160,12 @@ mod tests {
         }
         qemu.write_all(b"{\"return\": \"0000000009010000: 0x6955b945\\r\\n\"}\n").unwrap();
         assert_eq!(monitor.take_events(), [Event::Clock(1_767_225_669)]);
-        monitor.ask_clock();
+        monitor.request_clock();
         let mut asked = [0; 512];
         let n = qemu.read(&mut asked).unwrap();
         assert!(String::from_utf8_lossy(&asked[..n]).contains("rtc-time"));
         drop(qemu);
-        monitor.ask_clock();
+        monitor.request_clock();
         assert_eq!(monitor.take_events(), []);
     }
 }

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Activation, TimingStats};
 
-/// A task every millisecond that started each time this long after its due time, and did nothing.
+/// Returns the timing of a task with a period of 1 ms, no execution time and these latencies.
 pub fn sample_stats(latencies_ns: &[i64]) -> TimingStats {
     let mut stats = TimingStats::new(1_000_000);
     for (index, latency_ns) in (0..).zip(latencies_ns) {

@@ -13,7 +13,7 @@ use super::architecture::AMD64;
 use super::devices::Devices;
 use super::elf::LibraryPath;
 use super::image::{Image, KernelChoice};
-use super::initramfs::{self, Contents};
+use super::initramfs::{self, InitramfsContents};
 use super::job::{Answer, INIT, Job, Step, StepResult};
 use super::machine::{GuestTime, Machine, TIME_SLICE_NS};
 use super::modules::{self};
@@ -36,8 +36,8 @@ pub struct KernelSession {
     pub steps: Vec<Step>,
 }
 
-/// A step that runs `jitterlab run` as a user would, with these options; its run file gets the step's name.
-pub fn run_step(name: &str, options: &[String]) -> Step {
+/// Creates the step that runs `jitterlab run` with these options; its run file gets the step's name.
+pub fn jitterlab_run_step(name: &str, options: &[String]) -> Step {
     let words = ["jitterlab", "run", "--quiet", "--output"].map(String::from).into_iter();
     let command = words.chain([run_file_name(name)]).chain(options.iter().cloned()).collect();
     Step { name: name.into(), command }
@@ -54,8 +54,8 @@ pub struct GuestRun {
     pub image: Image,
     pub answer: Answer,
     pub devices: Devices,
-    /// Number of processors that took turns in counted time, if any did.
-    pub turns: Option<u16>,
+    /// Number of processors that shared counted time in slices, if any did.
+    pub time_slice_cpus: Option<u16>,
 }
 
 impl KernelSession {
@@ -80,7 +80,7 @@ impl KernelSession {
     /// Adds the files that loads by other programs need in the guest: the program, if it is one, and a shell.
     pub fn include_load_programs(&mut self, loads: &[LoadSpec]) {
         let libraries = LibraryPath::from_this_machine();
-        for program in loads.iter().filter_map(load::program) {
+        for program in loads.iter().filter_map(load::external_program) {
             let names = ["/bin/sh", program];
             let here = names.into_iter().filter(|name| initramfs::find_file(name, &libraries).is_ok());
             self.with.extend(here.map(String::from).collect::<Vec<_>>());
@@ -109,7 +109,7 @@ impl KernelSession {
         };
         let libraries = LibraryPath::for_architecture(image.architecture, note)?;
         let find = |name: &str| {
-            initramfs::check_processor(initramfs::find_file(name, &libraries)?, image.architecture)
+            initramfs::require_processor(initramfs::find_file(name, &libraries)?, image.architecture)
         };
         let mut with = self.with.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
         let own = ["jitterlab", INIT];
@@ -121,7 +121,7 @@ impl KernelSession {
                 with.push(find(program)?);
             }
         }
-        initramfs::check_program_names(&with)?;
+        initramfs::refuse_equal_program_names(&with)?;
         // A path of this machine does not exist in the guest.
         let mut steps = self.steps.clone();
         for program in steps.iter_mut().filter_map(|step| step.command.first_mut()) {
@@ -136,11 +136,11 @@ impl KernelSession {
             answer: format!("/dev/{}", image.architecture.answer),
             steps,
         };
-        let contents = Contents { programs, with, modules, job, libraries };
+        let contents = InitramfsContents { programs, with, modules, job, libraries };
         let answer = qemu::boot(&machine, &image, &contents.build()?, progress)
             .map_err(|error| error.while_at("cannot prepare the boot"))?;
-        let turns = machine.uses_time_slices().then_some(machine.cpus);
-        Ok(GuestRun { image, answer, devices: machine.devices, turns })
+        let time_slice_cpus = machine.uses_time_slices().then_some(machine.cpus);
+        Ok(GuestRun { image, answer, devices: machine.devices, time_slice_cpus })
     }
 
     fn machine_for(&self, image: &Image) -> Result<Machine, Error> {
@@ -183,7 +183,7 @@ impl GuestRun {
             let network = self.devices.network.map(|card| card.name().into());
             info.warnings.insert(2, Warning::Devices { disk, network });
         }
-        if let Some(cpus) = self.turns {
+        if let Some(cpus) = self.time_slice_cpus {
             info.warnings.insert(2, Warning::Turns { cpus, turn_ns: TIME_SLICE_NS });
         }
     }
@@ -197,21 +197,21 @@ impl GuestRun {
         Err(Error::not_measured(format!(
             "{step} in the guest {}: {}",
             step_error(&result),
-            error_lines(&result)
+            joined_stderr(&result)
         )))
     }
 
-    /// Returns the run file of a [`run_step`] of that name, in memory.
-    pub fn run_file(&self, step: &str) -> Result<RunFile, Error> {
+    /// Returns the run file of a [`jitterlab_run_step`] of that name, in memory.
+    pub fn run_file(&self, step: &str) -> Result<MemoryRunFile, Error> {
         let content = self.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.answer.steps.get(step).cloned().unwrap_or_default();
             Error::not_measured(format!(
                 "jitterlab run in the guest {}: {}",
                 step_error(&step),
-                error_lines(&step)
+                joined_stderr(&step)
             ))
         })?;
-        RunFile::new(step, content)
+        MemoryRunFile::new(step, content)
             .map_err(|cause| Error::refused("cannot keep what the guest sent").because(cause))
     }
 }
@@ -225,26 +225,26 @@ fn step_error(step: &StepResult) -> Error {
     }
 }
 
-fn error_lines(step: &StepResult) -> String {
+fn joined_stderr(step: &StepResult) -> String {
     let lines: Vec<&str> = step.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "it said nothing".into() } else { lines.join("; ") }
 }
 
 /// A run file that lies in this process's memory only.
 #[derive(Debug)]
-pub struct RunFile {
+pub struct MemoryRunFile {
     path: PathBuf,
     _file: File,
 }
 
-impl RunFile {
+impl MemoryRunFile {
     pub(super) fn new(name: &str, content: &[u8]) -> io::Result<Self> {
         let mut file = qemu::anonymous_file(name)?;
         file.write_all(content)?;
-        Ok(RunFile { path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), _file: file })
+        Ok(MemoryRunFile { path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), _file: file })
     }
 
-    /// A path for this process to open it by, as long as this exists.
+    /// Returns a path by which this process can open it while this value exists.
     pub fn path(&self) -> &Path {
         &self.path
     }

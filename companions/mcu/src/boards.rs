@@ -9,7 +9,7 @@ pub struct ArduinoBoard {
     chips: &'static [&'static str],
     /// The pins of its chip in the order of the board's numbers.
     pins: &'static str,
-    analog: u8,
+    first_analog: u8,
 }
 
 const BOARDS: [ArduinoBoard; 3] = [
@@ -17,20 +17,20 @@ const BOARDS: [ArduinoBoard; 3] = [
         name: "Uno",
         chips: &["atmega328p", "atmega328", "atmega168p", "atmega168"],
         pins: "D0 D1 D2 D3 D4 D5 D6 D7 B0 B1 B2 B3 B4 B5 C0 C1 C2 C3 C4 C5",
-        analog: 14,
+        first_analog: 14,
     },
     ArduinoBoard {
         name: "Mega",
         chips: &["atmega2560", "atmega1280"],
         pins: "E0 E1 E4 E5 G5 E3 H3 H4 H5 H6 B4 B5 B6 B7 J1 J0 H1 H0 D3 D2 D1 D0 A0 A1 A2 A3 A4 A5 A6 A7 C7 C6 C5 C4 C3 C2 \
                C1 C0 D7 G2 G1 G0 L7 L6 L5 L4 L3 L2 L1 L0 B3 B2 B1 B0 F0 F1 F2 F3 F4 F5 F6 F7 K0 K1 K2 K3 K4 K5 K6 K7",
-        analog: 54,
+        first_analog: 54,
     },
     ArduinoBoard {
         name: "Leonardo",
         chips: &["atmega32u4"],
         pins: "D2 D3 D1 D0 D4 C6 D7 E6 B4 B5 B6 B7 D6 C7 B3 B1 B2 B0 F7 F6 F5 F4 F1 F0",
-        analog: 18,
+        first_analog: 18,
     },
 ];
 
@@ -43,11 +43,11 @@ pub fn arduino_board(chip: Chip) -> Option<&'static ArduinoBoard> {
 }
 
 impl ArduinoBoard {
-    /// Returns the chip's pin of a board's number, or of A0 and on if the chip has no port A.
-    pub fn chip_pin(&self, chip: Chip, asked: Pin) -> Option<Pin> {
-        let number = match asked.port {
-            Pin::GPIO => asked.bit,
-            0 if !chip.has_pin(asked) => self.analog.checked_add(asked.bit)?,
+    /// Returns the chip's pin for a number on the board, or for A0 and on if the chip has no port A.
+    pub fn chip_pin(&self, chip: Chip, board_pin: Pin) -> Option<Pin> {
+        let number = match board_pin.port {
+            Pin::GPIO => board_pin.bit,
+            0 if !chip.has_pin(board_pin) => self.first_analog.checked_add(board_pin.bit)?,
             _ => return None,
         };
         self.pins.split(' ').nth(usize::from(number))?.parse().ok()

@@ -10,10 +10,10 @@ use jitterlab_console::mistakes;
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_mcu::recommend::{self, ChipRequirements, McuRecommendation};
 use jitterlab_mcu::request::whole_us;
-use jitterlab_mcu::several_alarms::Need;
+use jitterlab_mcu::several_alarms::AlarmRequirement;
 use jitterlab_mcu::{
-    Compiler, FailureCase, McuRequest, McuRun, Pin, SerialText, StimulusSpec, Strategy, Subject, firmware,
-    value_change_dump,
+    Compiler, FailureCase, FirmwareSource, McuRequest, McuRun, Pin, SerialText, StimulusSpec, Strategy,
+    firmware, value_change_dump,
 };
 use jitterlab_model::units::{ExactPeriod, parse_frequency_hz, parse_period_ns};
 use jitterlab_model::{EdgeKind, Error, TaskRun, TimingStats};
@@ -113,8 +113,8 @@ pub struct RunArgs {
 #[derive(clap::Args)]
 pub struct RecommendArgs {
     /// A period and how much any distance of two events may differ from it, such as 20ms:50us; may be given several times
-    #[arg(long = "need", required = true, value_parser = parse_need, value_name = "PERIOD:TOLERANCE")]
-    needs: Vec<Need>,
+    #[arg(long = "need", required = true, value_parser = parse_alarm_requirement, value_name = "PERIOD:TOLERANCE")]
+    needs: Vec<AlarmRequirement>,
     /// The chip
     #[arg(long, default_value = "atmega328p", value_name = "NAME")]
     mcu: String,
@@ -154,12 +154,12 @@ fn parse_max_jitter(text: &str) -> Result<Requirement, Error> {
     format!("period-error max <= {text}").parse()
 }
 
-fn parse_need(text: &str) -> Result<Need, Error> {
+fn parse_alarm_requirement(text: &str) -> Result<AlarmRequirement, Error> {
     let (period, tolerance) = text.split_once(':').ok_or_else(|| {
         Error::bad_use(format!("{text:?} is not PERIOD:TOLERANCE")).remedy("write it like 20ms:50us")
     })?;
     let tolerance_us = parse_period_us(tolerance)?;
-    Ok(Need { period_us: parse_period_us(period)?, tolerance_us })
+    Ok(AlarmRequirement { period_us: parse_period_us(period)?, tolerance_us })
 }
 
 /// Runs the requested simulation.
@@ -202,9 +202,9 @@ fn print_silent_pin_warnings(error: &Error) {
 
 fn mcu_request(args: &RunArgs) -> McuRequest {
     let subject = match (args.firmware.as_ref().or(args.elf.as_ref()), &args.source) {
-        (Some(elf), _) => Subject::Elf(elf.clone(), args.pins.clone()),
-        (_, Some(source)) => Subject::Source(source.clone(), args.pins.clone()),
-        _ => Subject::OwnAlarm,
+        (Some(elf), _) => FirmwareSource::Elf(elf.clone(), args.pins.clone()),
+        (_, Some(source)) => FirmwareSource::Source(source.clone(), args.pins.clone()),
+        _ => FirmwareSource::OwnAlarm,
     };
     McuRequest {
         subject,

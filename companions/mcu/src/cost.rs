@@ -1,7 +1,7 @@
 //! Cost of one alarm: flash, RAM, cycles, sleep; and the cost of the usual alternatives.
 use jitterlab_model::Error;
 
-use super::{Board, Compiler, CostFigures, Program, Size, Strategy, simulate};
+use super::{Board, Compiler, CostFigures, FirmwareSize, Program, Strategy, simulate};
 
 /// Conditions of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ fn measure_event(
     let in_interrupts: u64 = recording.log.vectors.iter().map(|v| v.cycles).sum();
     Ok(CostFigures {
         name,
-        size: Size {
+        size: FirmwareSize {
             flash: firmware.size.flash.saturating_sub(empty.flash),
             ram: firmware.size.ram.saturating_sub(empty.ram),
         },

@@ -9,6 +9,7 @@ pub const TICK_US: u32 = 10_000;
 /// Number of delays: the program's positions between two ticks.
 const DELAYS: u64 = 128;
 
+/// Measures the delay from every position between two ticks, under a strategy.
 pub fn measure(strategy: Strategy, compiler: &Compiler) -> Result<DelayFigures, Error> {
     let board = Board { tick_us: TICK_US, ..Board::with_ideal_timing(strategy, 64, REQUESTED_US) };
     let firmware = compiler.build(&Program::with_period("delays", REQUESTED_US), &board)?;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use jitterlab_model::Error;
-use jitterlab_model::firmware::Size;
+use jitterlab_model::firmware::FirmwareSize;
 
 /// Strategy of the time services of `mcu/` for using the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -52,7 +52,7 @@ impl std::str::FromStr for Strategy {
 pub struct CostFigures {
     pub name: String,
     /// Memory of the program beyond one that only starts and sleeps, including its alarm.
-    pub size: Size,
+    pub size: FirmwareSize,
     /// Cycles to program the timer for the next event, if that is done.
     pub programming_cycles: Option<u64>,
     /// Cycles of the longest interrupt, from its entry to its end: an event with a handler that moves a pin.
@@ -89,7 +89,7 @@ pub struct AlarmFigures {
     pub longest_interrupt_cycles: u64,
     /// Share of the time asleep, 0 to 1, which saves energy.
     pub asleep_share: f64,
-    pub size: Size,
+    pub size: FirmwareSize,
 }
 
 impl AlarmFigures {

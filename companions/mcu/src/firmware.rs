@@ -2,12 +2,12 @@
 use std::path::PathBuf;
 
 use jitterlab_chip::arm::rp2040;
-use jitterlab_host::scratch::Scratch;
+use jitterlab_host::scratch::ScratchFolder;
 use jitterlab_model::Error;
-use jitterlab_model::firmware::Size;
+use jitterlab_model::firmware::FirmwareSize;
 
 use super::simulator::Setup;
-use super::{fit, image, sources, tools};
+use super::{image, linker_error, sources, tools};
 use crate::error::FailureCase;
 use crate::figures::Strategy;
 
@@ -122,7 +122,7 @@ impl Program {
 pub struct Firmware {
     pub elf: PathBuf,
     pub board: Board,
-    pub size: Size,
+    pub size: FirmwareSize,
 }
 
 impl Firmware {
@@ -139,7 +139,7 @@ impl Firmware {
 
 /// The cross compiler with the library's sources; its output files are deleted with it.
 pub struct Compiler {
-    directory: Scratch,
+    directory: ScratchFolder,
 }
 
 impl Compiler {
@@ -164,9 +164,9 @@ impl Compiler {
     }
 
     fn with_sources() -> Result<Self, Error> {
-        let directory = Scratch::new()
+        let directory = ScratchFolder::new()
             .map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
-        sources::write_to(directory.path())?;
+        sources::write_sources(directory.path())?;
         Ok(Compiler { directory })
     }
 
@@ -223,7 +223,7 @@ impl Compiler {
             arguments.extend(["-T".into(), own("memory.ld"), own("start.cc"), "-lgcc".into()]);
         }
         let built = compiler.run(self.directory.path(), program.name, arguments);
-        built.map_err(|error| fit::explain_linker_error(error, &board.mcu))?;
+        built.map_err(|error| linker_error::explain_linker_error(error, &board.mcu))?;
         let size = image::read_firmware(&file)?.size;
         Ok(Firmware { elf: file, board: board.clone(), size })
     }

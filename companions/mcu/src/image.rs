@@ -6,7 +6,7 @@ use std::path::Path;
 use jitterlab_chip::Image;
 use jitterlab_chip::arm::rp2040;
 use jitterlab_model::Error;
-use jitterlab_model::firmware::Size;
+use jitterlab_model::firmware::FirmwareSize;
 use jitterlab_trace::source;
 use object::elf::{FileHeader32, PT_LOAD, ProgramHeader32};
 use object::read::elf::{ElfFile32, FileHeader, ProgramHeader};
@@ -22,7 +22,7 @@ pub struct FirmwareFile {
     pub mcu: Option<String>,
     /// The clock's frequency in Hz: from simavr's section.
     pub clock_hz: Option<u32>,
-    pub size: Size,
+    pub size: FirmwareSize,
     pub is_avr: bool,
     /// The file's bytes, if it is an ELF file, for names of functions and lines.
     pub elf: Option<Vec<u8>>,
@@ -70,7 +70,7 @@ fn from_elf(bytes: Vec<u8>) -> Result<FirmwareFile, String> {
     }
     let mut image = Image::default();
     let segments = loaded_segments(&file, &bytes)?;
-    let mut size = Size { ram: bytes_within(&segments, DATA..EEPROM), ..Size::default() };
+    let mut size = FirmwareSize { ram: bytes_within(&segments, DATA..EEPROM), ..FirmwareSize::default() };
     for Segment { load_at, data, .. } in segments.into_iter().filter(|segment| !segment.data.is_empty()) {
         match load_at {
             ..DATA => {
@@ -101,11 +101,11 @@ const RAM: u32 = 0x2000_0000;
 const STACK_END_SYMBOLS: [&str; 5] = ["__StackBottom", "_end", "end", "__end__", "__bss_end__"];
 
 /// Returns the image for a chip with an ARM whose memories contain its addresses, and the size it takes in them.
-fn arm_image(file: &ElfFile32<'_, LittleEndian>, bytes: &[u8]) -> Result<(Image, Size), String> {
+fn arm_image(file: &ElfFile32<'_, LittleEndian>, bytes: &[u8]) -> Result<(Image, FirmwareSize), String> {
     let header: &FileHeader32<LittleEndian> = file.elf_header();
     let mut image = Image { entry: Some(header.e_entry(LittleEndian)), ..Image::default() };
     let segments = loaded_segments(file, bytes)?;
-    let mut size = Size { ram: bytes_within(&segments, RAM..u32::MAX), ..Size::default() };
+    let mut size = FirmwareSize { ram: bytes_within(&segments, RAM..u32::MAX), ..FirmwareSize::default() };
     for Segment { load_at, data, .. } in segments.into_iter().filter(|segment| !segment.data.is_empty()) {
         if load_at < RAM {
             size.flash = size.flash.saturating_add(data.len() as u32);
@@ -162,10 +162,10 @@ fn chip_from_note(note: &[u8]) -> Option<String> {
     let word = |at: usize| Some(u32::from_le_bytes(note.get(at..at + 4)?.try_into().ok()?) as usize);
     let strings = MEMORIES + word(MEMORIES)?;
     let name = note.get(strings + word(MEMORIES + 4)?..)?;
-    zero_terminated_text(name)
+    zero_terminated_name(name)
 }
 
-fn zero_terminated_text(bytes: &[u8]) -> Option<String> {
+fn zero_terminated_name(bytes: &[u8]) -> Option<String> {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     let name = String::from_utf8(bytes[..end].to_vec()).ok()?;
     (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric())).then_some(name)
@@ -179,7 +179,7 @@ fn chip_and_clock_from_simavr(mut section: &[u8]) -> (Option<String>, Option<u32
     while let [tag, length, rest @ ..] = section {
         let (value, rest) = rest.split_at(usize::from(*length).min(rest.len()));
         match *tag {
-            NAME => mcu = zero_terminated_text(value),
+            NAME => mcu = zero_terminated_name(value),
             FREQUENCY => clock_hz = value.try_into().ok().map(u32::from_le_bytes),
             _ => {}
         }
@@ -216,7 +216,7 @@ fn from_flash_image(image: Image) -> Result<FirmwareFile, String> {
     if image.flash.is_empty() {
         return Err(super::error::NO_CODE.to_owned());
     }
-    let size = Size { flash: image.flash.iter().map(|(_, bytes)| bytes.len() as u32).sum(), ram: 0 };
+    let size = FirmwareSize { flash: image.flash.iter().map(|(_, bytes)| bytes.len() as u32).sum(), ram: 0 };
     let mcu = rp2040::is_rp2040_image(&image).then(|| rp2040::NAME.into());
     Ok(FirmwareFile { image, mcu, size, ..FirmwareFile::default() })
 }
@@ -234,7 +234,7 @@ mod tests {
             loaded.image.flash,
             [(0, vec![0x11, 0x22, 0x33, 0x44, 0x55, 0x66]), (0x1_0000, vec![0x77])]
         );
-        assert_eq!(loaded.size, Size { flash: 7, ram: 0 });
+        assert_eq!(loaded.size, FirmwareSize { flash: 7, ram: 0 });
         assert!(from_hex(&text.replace("55", "56")).is_err(), "a sum that is wrong");
     }
 

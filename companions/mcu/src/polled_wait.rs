@@ -9,7 +9,7 @@ use super::{Board, Compiler, McuRun, Program, Setup, Strategy, simulate};
 const CHIP: &str = "atmega328p";
 const CLOCK_HZ: u32 = 16_000_000;
 
-/// Simulates this many activations, with interrupts off while it polls or not.
+/// Simulates this many activations of the task; `locked` turns interrupts off while it polls.
 pub fn measure(
     period_us: u32,
     locked: bool,

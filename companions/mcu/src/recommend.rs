@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::firmware::PRESCALERS;
 use super::several_alarms::{
-    self, AlarmsFirmware, EVENT_CYCLES, Longest, MAX_ALARMS, Need, Overload, WorstAlarm,
+    self, AlarmRequirement, AlarmsFirmware, EVENT_CYCLES, LongestBlocking, MAX_ALARMS, Overload, WorstAlarm,
 };
 use super::{Board, Compiler, Strategy, workers};
 
@@ -42,16 +42,16 @@ pub struct ChipRequirements {
     pub mcu: String,
     pub clock_hz: u32,
     /// The alarms, five at most.
-    pub needs: Vec<Need>,
+    pub needs: Vec<AlarmRequirement>,
     /// The longest stretch with interrupts off outside of the alarms' handlers, in ns.
     pub lock_ns: i64,
     pub handler_ns: i64,
 }
 
 impl ChipRequirements {
-    fn longest_in_cycles(&self) -> Longest {
+    fn longest_blocking(&self) -> LongestBlocking {
         let cycles = |ns: i64| (ns.unsigned_abs() as f64 * f64::from(self.clock_hz) / 1e9).ceil() as u64;
-        Longest { lock: cycles(self.lock_ns), handler: cycles(self.handler_ns) }
+        LongestBlocking { lock: cycles(self.lock_ns), handler: cycles(self.handler_ns) }
     }
 }
 
@@ -85,7 +85,7 @@ pub fn recommend(
         Ok(choice_from_bounds(
             board,
             &wanted.needs,
-            several_alarms::bound_deviations(&firmware, &wanted.needs, wanted.longest_in_cycles())?,
+            several_alarms::bound_deviations(&firmware, &wanted.needs, wanted.longest_blocking())?,
         ))
     };
     let mut choices = workers::map_in_parallel(&boards, measure, done)?;
@@ -93,8 +93,12 @@ pub fn recommend(
     Ok(choices)
 }
 
-fn choice_from_bounds(board: &Board, needs: &[Need], found: several_alarms::DeviationBounds) -> Choice {
-    let keeps = |(alarm, need): (&WorstAlarm, &Need)| {
+fn choice_from_bounds(
+    board: &Board,
+    needs: &[AlarmRequirement],
+    found: several_alarms::DeviationBounds,
+) -> Choice {
+    let keeps = |(alarm, need): (&WorstAlarm, &AlarmRequirement)| {
         alarm.worst_us.is_some_and(|worst| worst <= f64::from(need.tolerance_us))
     };
     Choice {
@@ -146,7 +150,7 @@ fn candidate_boards(mcu: &str, clock_hz: u32, shortest: u32, longest: u32, tick_
                 inexact: false,
                 compare_as_paper: false,
             };
-            if is_possible(&board, shortest) {
+            if can_time_periods(&board, shortest) {
                 boards.push(board);
             }
         }
@@ -154,7 +158,7 @@ fn candidate_boards(mcu: &str, clock_hz: u32, shortest: u32, longest: u32, tick_
     boards
 }
 
-fn is_possible(board: &Board, shortest_us: u32) -> bool {
+fn can_time_periods(board: &Board, shortest_us: u32) -> bool {
     let counts = |us: u32| f64::from(us) * board.timer_hz() / 1e6;
     let cycles = |us: u32| f64::from(us) * f64::from(board.clock_hz) / 1e6;
     let in_general = counts(shortest_us) >= 1.0 && counts(board.max_period_us) < f64::from(1u32 << 30);

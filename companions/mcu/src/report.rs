@@ -3,23 +3,29 @@
 use jitterlab_chip::log::FinalSleep;
 use jitterlab_chip::{Blocker, Chip, FindingKind, Log, Stop, log};
 use jitterlab_model::Warning;
-use jitterlab_model::firmware::Size;
-use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff};
+use jitterlab_model::firmware::FirmwareSize;
+use jitterlab_model::firmware::{FirmwareFinding, FirmwareReport, InterruptsOff, VectorInterrupts};
 
-use super::names::Names;
+use super::symbols::Symbols;
 
 /// Creates the report of a log with times in periods of `clock_hz`.
-pub fn firmware_report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>) -> FirmwareReport {
+pub fn firmware_report(
+    log: &Log,
+    mcu: &str,
+    clock_hz: u32,
+    size: FirmwareSize,
+    names: &Symbols<'_>,
+) -> FirmwareReport {
     FirmwareReport {
         mcu: mcu.into(),
         clock_hz,
         size,
         cycles: log.cycles,
         asleep_cycles: log.asleep_cycles,
-        interrupts: log.vectors.iter().map(interrupts).collect(),
+        interrupts: log.vectors.iter().map(interrupts_of_vector).collect(),
         off: log.longest_off.map(|off| InterruptsOff {
             cycles: off.cycles,
-            at_ns: nanoseconds(off.cycle, clock_hz),
+            at_ns: cycle_to_ns(off.cycle, clock_hz),
             from: names.location(off.address),
             to: names.location(off.end_address),
         }),
@@ -36,8 +42,8 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
     if is_cut { &bytes[..bytes.len() - last.len()] } else { bytes }
 }
 
-fn interrupts(vector: &log::VectorStatistics) -> Interrupts {
-    Interrupts {
+fn interrupts_of_vector(vector: &log::VectorStatistics) -> VectorInterrupts {
+    VectorInterrupts {
         vector: vector.name.clone(),
         count: vector.count,
         lost: vector.lost,
@@ -51,13 +57,13 @@ fn interrupts(vector: &log::VectorStatistics) -> Interrupts {
 }
 
 /// Returns a cycle's time since reset in ns, rounded to the nearest.
-pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
+pub fn cycle_to_ns(cycle: u64, clock_hz: u32) -> i64 {
     let hz = u128::from(clock_hz.max(1));
     ((u128::from(cycle) * 1_000_000_000 + hz / 2) / hz) as i64
 }
 
-pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<Warning> {
-    let ns = |cycle| nanoseconds(cycle, clock_hz);
+pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Symbols<'_>) -> Vec<Warning> {
+    let ns = |cycle| cycle_to_ns(cycle, clock_hz);
     // Bytes that were read one after the other may be two variables.
     let one_variable = |finding: &&log::Finding| match finding.kind {
         FindingKind::TornRead { data, bytes, .. } => names.variable_name(data, bytes).is_some(),
@@ -68,40 +74,55 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
         let (at_ns, times) = (ns(finding.cycle), finding.times);
         let place = || names.location(finding.address);
         match finding.kind {
-            FindingKind::NotSimulated(part) => Finding::NotSimulated { part, at_ns, place: place() },
-            FindingKind::AnalogRead => Finding::AnalogRead { at_ns },
-            FindingKind::StackOverflow(bytes) => Finding::StackOverflow { bytes, at_ns, place: place() },
-            FindingKind::OutsideMemory { data, written } => {
-                Finding::OutsideMemory { data, written, at_ns, place: place() }
+            FindingKind::NotSimulated(part) => FirmwareFinding::NotSimulated { part, at_ns, place: place() },
+            FindingKind::AnalogRead => FirmwareFinding::AnalogRead { at_ns },
+            FindingKind::StackOverflow(bytes) => {
+                FirmwareFinding::StackOverflow { bytes, at_ns, place: place() }
             }
-            FindingKind::Restarted(vector) => Finding::Restarted {
+            FindingKind::OutsideMemory { data, written } => {
+                FirmwareFinding::OutsideMemory { data, written, at_ns, place: place() }
+            }
+            FindingKind::Restarted(vector) => FirmwareFinding::Restarted {
                 vector: vector.and_then(|number| chip.vector_name(number)),
                 times,
                 at_ns,
             },
-            FindingKind::WatchdogReset => Finding::WatchdogReset { times, at_ns },
+            FindingKind::WatchdogReset => FirmwareFinding::WatchdogReset { times, at_ns },
             FindingKind::CompareBehind { timer, unit, lap } => {
                 let (unit, lap_ns) = (format!("OCR{timer}{}", char::from(b'A' + unit)), ns(lap));
-                Finding::CompareBehind { timer, unit, times, at_ns, place: place(), lap_ns }
+                FirmwareFinding::CompareBehind { timer, unit, times, at_ns, place: place(), lap_ns }
             }
             FindingKind::AlarmPast { alarm, late } => {
                 let late_ns = i64::from(late) * 1_000;
-                Finding::AlarmPast { alarm, times, at_ns, place: place(), late_ns }
+                FirmwareFinding::AlarmPast { alarm, times, at_ns, place: place(), late_ns }
             }
-            FindingKind::OverflowUnseen(timer) => {
-                Finding::OverflowUnseen { counter: format!("TCNT{timer}"), times, at_ns, place: place() }
-            }
-            FindingKind::StacksChanged => Finding::StacksChanged { at_ns, place: place() },
-            FindingKind::StartUpAssumed(cycles) => Finding::StartUpAssumed { cycles },
-            FindingKind::FlashAssumedFast => Finding::FlashAssumedFast,
-            FindingKind::ClockDiffers(hz) => Finding::ClockDiffers { hz },
+            FindingKind::OverflowUnseen(timer) => FirmwareFinding::OverflowUnseen {
+                counter: format!("TCNT{timer}"),
+                times,
+                at_ns,
+                place: place(),
+            },
+            FindingKind::StacksChanged => FirmwareFinding::StacksChanged { at_ns, place: place() },
+            FindingKind::StartUpAssumed(cycles) => FirmwareFinding::StartUpAssumed { cycles },
+            FindingKind::FlashAssumedFast => FirmwareFinding::FlashAssumedFast,
+            FindingKind::ClockDiffers(hz) => FirmwareFinding::ClockDiffers { hz },
             FindingKind::TornRead { data, bytes, vector, before, after, read } => {
                 let variable = names.variable_name(data, bytes).unwrap_or_default();
                 let (vector, place) = (vector_name(vector), place());
-                Finding::TornRead { variable, bytes, vector, times, at_ns, place, before, after, read }
+                FirmwareFinding::TornRead {
+                    variable,
+                    bytes,
+                    vector,
+                    times,
+                    at_ns,
+                    place,
+                    before,
+                    after,
+                    read,
+                }
             }
             FindingKind::DueTooOften { vector, apart } => {
-                Finding::DueTooOften { vector: vector_name(vector), times, at_ns, cycles: apart }
+                FirmwareFinding::DueTooOften { vector: vector_name(vector), times, at_ns, cycles: apart }
             }
         }
     });
@@ -116,7 +137,7 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
             Blocker::Handler(_) => handler.map_or(0, |of| of.handler),
             Blocker::Lock(address) => address,
         });
-        Finding::InterruptsLost {
+        FirmwareFinding::InterruptsLost {
             vector: vector.name.clone(),
             lost: vector.lost,
             at_ns: ns(vector.first_lost),
@@ -125,11 +146,11 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
         }
     });
     let watchdog = log.vectors.iter().find(|vector| vector.name == "WDT" && vector.count > 0);
-    let watchdog = watchdog.map(|vector| Finding::WatchdogTimes { times: vector.count });
+    let watchdog = watchdog.map(|vector| FirmwareFinding::WatchdogTimes { times: vector.count });
     let asleep = match log.stop {
         Stop::Asleep(FinalSleep::Unwakeable { mode, address }) => {
             let (mode, at_ns) = (mode.into(), ns(log.cycles));
-            Some(Finding::AsleepForEver { mode, at_ns, place: names.location(address) })
+            Some(FirmwareFinding::AsleepForEver { mode, at_ns, place: names.location(address) })
         }
         _ => None,
     };

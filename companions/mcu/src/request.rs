@@ -10,7 +10,7 @@ use jitterlab_model::{EdgeKind, Error};
 
 use super::firmware::{Board, Compiler, Program};
 use super::run::{McuPins, McuRun, PinTask};
-use super::simulator::{Length, Recording, Setup, simulate};
+use super::simulator::{Recording, Setup, SimulationLength, simulate};
 use super::sweep::{self, Cell};
 use super::{SerialText, StimulusSpec, Strategy};
 
@@ -21,7 +21,7 @@ const DURATION_NS: i64 = 10_000_000_000;
 
 /// Source of the firmware.
 #[derive(Debug, Clone)]
-pub enum Subject {
+pub enum FirmwareSource {
     /// A program with one periodic alarm of the time services.
     OwnAlarm,
     /// The user's firmware, measured by its pins; an empty list means the pins that it drives.
@@ -33,7 +33,7 @@ pub enum Subject {
 /// A measurement of one firmware. A `None` is replaced by an ideal value, or by one from the firmware.
 #[derive(Debug, Clone)]
 pub struct McuRequest {
-    pub subject: Subject,
+    pub subject: FirmwareSource,
     pub edge: EdgeKind,
     pub mcu: Option<String>,
     pub clock_hz: Option<u32>,
@@ -58,8 +58,8 @@ impl McuRequest {
     /// Something is not installed, the firmware does not build or run, or its pin shows too little.
     pub fn measure(&self) -> Result<McuPins, Error> {
         match &self.subject {
-            Subject::Elf(elf, pins) => self.measure_pins(elf, elf, pins, None),
-            Subject::Source(source, pins) => {
+            FirmwareSource::Elf(elf, pins) => self.measure_pins(elf, elf, pins, None),
+            FirmwareSource::Source(source, pins) => {
                 let program = match self.periods.first() {
                     Some(_) => Program::with_events("periodic_alarm", self.period_us()?, self.events),
                     None => Program::EMPTY,
@@ -70,7 +70,7 @@ impl McuRequest {
                 let firmware = compiler.build_file(&source.display().to_string(), &program, &board)?;
                 self.measure_pins(source, &firmware.elf, pins, Some(&board))
             }
-            Subject::OwnAlarm => {
+            FirmwareSource::OwnAlarm => {
                 let cell = Cell { board: self.board()?, period_us: self.period_us()?, events: self.events };
                 let mut run = sweep::measure(&cell, &Compiler::for_board(&cell.board)?)?.run;
                 run.info.count = Some(u64::from(self.events));
@@ -97,7 +97,7 @@ impl McuRequest {
             pins: pins.to_vec(),
             stimuli,
             serial: self.serial.clone(),
-            length: Length::Time(duration_ns.unsigned_abs()),
+            length: SimulationLength::Time(duration_ns.unsigned_abs()),
             record_spans: true,
             ..Setup::new(elf, 0)
         };
@@ -117,7 +117,7 @@ impl McuRequest {
                 name: if shown.len() == 1 { of_file() } else { pin.to_string() },
                 pin: *index,
                 edge: self.edge,
-                period: self.period_of(number, shown.len())?,
+                period: self.pin_period(number, shown.len())?,
                 due_until_ns: (!ends_itself).then_some(duration_ns),
                 ..PinTask::default()
             };
@@ -154,7 +154,7 @@ impl McuRequest {
     }
 
     /// Returns the period of a pin, of `pins` in all.
-    fn period_of(&self, pin: usize, pins: usize) -> Result<Option<ExactPeriod>, Error> {
+    fn pin_period(&self, pin: usize, pins: usize) -> Result<Option<ExactPeriod>, Error> {
         match self.periods.as_slice() {
             [] => Ok(None),
             [all] => Ok(Some(*all)),

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::require::Requirement;
 use jitterlab_model::edge::LevelChange;
-use jitterlab_model::firmware::{Finding, PinReport};
+use jitterlab_model::firmware::{FirmwareFinding, PinReport};
 use jitterlab_model::units::ExactPeriod;
 use jitterlab_model::{
     Activation, EdgeKind, Error, Gap, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning,
@@ -56,14 +56,14 @@ impl McuRun {
     ) -> Self {
         let period_ns = pin_task.period.map_or(duration_ns, ExactPeriod::rounded_ns);
         let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, "", [task_spec(pin_task, period_ns)]);
-        let missed = pin_task.period.map_or(0, |period| period.in_ns(duration_ns)).unsigned_abs();
+        let missed = pin_task.period.map_or(0, |period| period.whole_periods(duration_ns)).unsigned_abs();
         info.tasks[0].result = Some(TaskResult { missed, ..TaskResult::default() });
         info.tasks[0].unknown.extend(pin_task.period.is_none().then_some(Gap::Silent));
-        info.tasks[0].unknown.extend(chip_gap(recording));
+        info.tasks[0].unknown.extend(unsimulated_part_gap(recording));
         let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == pin_task.pin);
         let edges: Vec<LevelChange<i64>> =
             of_pin.map(|edge| LevelChange { at: recording.ns(edge.cycle), high: edge.high }).collect();
-        let silent = Finding::PinSilent { pin: pin.to_string(), edges: edges.len() as u64 };
+        let silent = FirmwareFinding::PinSilent { pin: pin.to_string(), edges: edges.len() as u64 };
         info.warnings.push(Warning::Firmware(silent));
         McuRun { info, activations: Vec::new(), pin, edges }
     }
@@ -220,7 +220,7 @@ impl McuPins {
 /// Returns the beginning and end of each activation, in cycles.
 fn activation_spans(recording: &Recording, pin_task: &PinTask) -> Vec<(u64, u64)> {
     let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == pin_task.pin);
-    pin_task.edge.spans(of_pin.map(|edge| LevelChange { at: edge.cycle, high: edge.high }))
+    pin_task.edge.activation_spans(of_pin.map(|edge| LevelChange { at: edge.cycle, high: edge.high }))
 }
 
 fn task_spec(pin_task: &PinTask, period_ns: i64) -> TaskSpec {
@@ -228,7 +228,7 @@ fn task_spec(pin_task: &PinTask, period_ns: i64) -> TaskSpec {
 }
 
 /// True if hardly any distance is off the usual one by more than half.
-fn is_regular(apart: &[i64]) -> bool {
+fn are_distances_regular(apart: &[i64]) -> bool {
     let mut sorted = apart.to_vec();
     sorted.sort_unstable();
     let usual = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
@@ -237,9 +237,9 @@ fn is_regular(apart: &[i64]) -> bool {
 }
 
 /// Gap left open by a part of the chip that the firmware uses and that is not simulated.
-fn chip_gap(recording: &Recording) -> Option<Gap> {
+fn unsimulated_part_gap(recording: &Recording) -> Option<Gap> {
     let not_simulated =
-        |warning: &Warning| matches!(warning, Warning::Firmware(Finding::NotSimulated { .. }));
+        |warning: &Warning| matches!(warning, Warning::Firmware(FirmwareFinding::NotSimulated { .. }));
     recording.warnings.iter().any(not_simulated).then_some(Gap::Chip)
 }
 
@@ -262,7 +262,7 @@ fn run_info(
     });
     info.firmware = Some(recording.report.clone());
     info.warnings.extend(recording.warnings.iter().cloned());
-    info.tasks[0].unknown.extend(chip_gap(recording));
+    info.tasks[0].unknown.extend(unsimulated_part_gap(recording));
     if pin_task.period.is_none() {
         info.warnings.push(Warning::MeanPeriod { period_ns });
     }
@@ -279,7 +279,7 @@ fn run_info(
         let apart: Vec<i64> =
             activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
         let longest = apart.iter().max().copied().unwrap_or_default();
-        let is_usual = |end: i64| end - last.start_ns <= 2 * longest || !is_regular(&apart);
+        let is_usual = |end: i64| end - last.start_ns <= 2 * longest || !are_distances_regular(&apart);
         let pauses = pin_task.period.is_none() && pin_task.due_until_ns.is_some_and(is_usual);
         let due_until = if pauses { 0 } else { due_until };
         let due_by_then = due_by_last.max(due_until);
@@ -305,10 +305,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use jitterlab_chip::{Edge, Log};
-    use jitterlab_model::firmware::Size;
+    use jitterlab_model::firmware::FirmwareSize;
 
-    use super::super::names::Names;
     use super::super::report;
+    use super::super::symbols::Symbols;
 
     use super::*;
 
@@ -316,8 +316,8 @@ mod tests {
     fn recording(edges: &[(u64, bool)]) -> Recording {
         let edges = edges.iter().map(|&(cycle, high)| Edge { cycle, pin: 0, high }).collect();
         let log = Log { edges, stop: Stop::Edges, cycles: 1_000, asleep_cycles: 900, ..Log::default() };
-        let names = Names::new(None, |_| None);
-        let report = report::firmware_report(&log, "atmega128", 1_000_000, Size::default(), &names);
+        let names = Symbols::new(None, |_| None);
+        let report = report::firmware_report(&log, "atmega128", 1_000_000, FirmwareSize::default(), &names);
         let (mcu, end) = ("atmega128".into(), names.location(0));
         let (warnings, pins, places) = (Vec::new(), Vec::new(), BTreeMap::new());
         Recording { mcu, clock_hz: 1_000_000, log, report, warnings, end, pins, places }

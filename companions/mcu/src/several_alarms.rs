@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use super::{Board, Compiler, Program, image};
 
-/// A needed period, with its tolerance.
+/// A required period, with its tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Need {
+pub struct AlarmRequirement {
     pub period_us: u32,
     /// Largest permitted deviation of the distance of two events from it, in microseconds.
     pub tolerance_us: u32,
@@ -60,15 +60,15 @@ pub(super) const EVENT_CYCLES: u32 = 400;
 /// cycles), the instruction in progress or after SEI (4 each), a carried fraction.
 const SLACK_CYCLES: u64 = 20;
 
-/// Cycles of one turn of the firmware's waiting loops.
-pub const TURN_CYCLES: u32 = 6;
+/// Cycles of one iteration of the firmware's waiting loops.
+pub const ITERATION_CYCLES: u32 = 6;
 
-/// Cycles of a lock without a turn, together with the largest time from its arming to the lock.
+/// Cycles of a lock without an iteration, together with the largest time from its arming to the lock.
 const EMPTY_LOCK_CYCLES: f64 = 24.0;
 
-/// Returns the turns of a lock that lasts about this many cycles, but no more.
-pub fn lock_turns(cycles: f64) -> u32 {
-    ((cycles - EMPTY_LOCK_CYCLES) / f64::from(TURN_CYCLES)) as u32
+/// Returns the iterations of a lock that lasts about this many cycles, but no more.
+pub fn lock_iterations(cycles: f64) -> u32 {
+    ((cycles - EMPTY_LOCK_CYCLES) / f64::from(ITERATION_CYCLES)) as u32
 }
 
 /// Beginning of each alarm, and all durations; the alarms are numbered in the order of the request.
@@ -81,37 +81,41 @@ pub struct Scenario {
     /// Order of arming: of alarms due at once, the one armed first is served first.
     pub order: [u8; MAX_ALARMS],
     pub base: u16,
-    /// Duration of a handler besides moving its pin, in [`TURN_CYCLES`].
-    pub handler_turns: u32,
-    /// Duration of interrupts being off, in [`TURN_CYCLES`].
-    pub lock_turns: u32,
-    /// Duration of interrupts being on before that, in [`TURN_CYCLES`]; the first time from the arming of the alarms.
-    pub gap_turns: u32,
+    /// Duration of a handler besides moving its pin, in [`ITERATION_CYCLES`].
+    pub handler_iterations: u32,
+    /// Duration of interrupts being off, in [`ITERATION_CYCLES`].
+    pub lock_iterations: u32,
+    /// Duration of interrupts being on before that, in [`ITERATION_CYCLES`]; the first time from the arming of the alarms.
+    pub gap_iterations: u32,
     pub sleeps: bool,
 }
 
 impl Scenario {
     /// Creates a scenario with all alarms due at once, `first_us` after they were armed in that order, and
     /// the processor awake.
-    pub fn at_once(first_us: u32, order: [u8; MAX_ALARMS]) -> Self {
+    pub fn all_due_at_once(first_us: u32, order: [u8; MAX_ALARMS]) -> Self {
         Scenario {
             first_us: [first_us; MAX_ALARMS],
             offset: [0; MAX_ALARMS],
             order,
             base: 0,
-            handler_turns: 0,
-            lock_turns: 0,
-            gap_turns: u32::MAX,
+            handler_iterations: 0,
+            lock_iterations: 0,
+            gap_iterations: u32::MAX,
             sleeps: false,
         }
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.first_us.iter().flat_map(|us| us.to_le_bytes()).collect();
         bytes.extend(self.offset.iter().flat_map(|counts| counts.to_le_bytes()));
         bytes.extend(self.order);
         bytes.extend(self.base.to_le_bytes());
-        bytes.extend([self.handler_turns, self.lock_turns, self.gap_turns].map(u32::to_le_bytes).concat());
+        bytes.extend(
+            [self.handler_iterations, self.lock_iterations, self.gap_iterations]
+                .map(u32::to_le_bytes)
+                .concat(),
+        );
         bytes.push(u8::from(self.sleeps));
         bytes
     }
@@ -153,7 +157,7 @@ impl AlarmsFirmware {
             max_cycles: cycles,
             max_edges: edges.map(|edges| edges as u64),
             record_entries: edges.is_some(),
-            initial_bytes: (self.scenario_at..).zip(scenario.bytes()).collect(),
+            initial_bytes: (self.scenario_at..).zip(scenario.to_bytes()).collect(),
             ..jitterlab_chip::Setup::from_image(self.image.clone())
         };
         Avr::new(self.chip, &setup).run()
@@ -174,7 +178,7 @@ impl AlarmsFirmware {
     }
 
     /// Returns the event that gives the worst distance if it is late: the rounding of due times to counts
-    /// lengthens the distance to the previous event, or shortens that to the next, by [`rounding`].
+    /// lengthens the distance to the previous event, or shortens that to the next ([`period_rounding_cycles`]).
     fn worst_event(&self, alarm: usize) -> u32 {
         let (scale, rest) =
             (micro_cycles_per_count(&self.board), period_remainder(&self.board, self.periods_us[alarm]));
@@ -209,7 +213,7 @@ impl AlarmsFirmware {
     /// rest is due later.
     fn scenario_behind(&self, alarm: usize, others: &[usize]) -> Scenario {
         let first_us = self.shortest_first_us();
-        let mut scenario = Scenario::at_once(first_us, self.order_ending_with(alarm));
+        let mut scenario = Scenario::all_due_at_once(first_us, self.order_ending_with(alarm));
         let later = |k: &usize| *k != alarm && !others.contains(k);
         for k in (0..self.periods_us.len()).filter(later) {
             scenario.first_us[k] = self.periods_us[k].saturating_add(first_us);
@@ -251,13 +255,13 @@ impl AlarmsFirmware {
     }
 
     /// Returns the scenario with all alarms due at the beginning of the longest lock, and this alarm last.
-    pub fn critical_instant(&self, last: usize, longest: Longest) -> Scenario {
+    pub fn critical_instant(&self, last: usize, longest: LongestBlocking) -> Scenario {
         let first_us = self.shortest_first_us();
         let mut scenario = Scenario {
-            handler_turns: (longest.handler / u64::from(TURN_CYCLES)) as u32,
-            lock_turns: lock_turns(longest.lock as f64),
+            handler_iterations: (longest.handler / u64::from(ITERATION_CYCLES)) as u32,
+            lock_iterations: lock_iterations(longest.lock as f64),
             sleeps: true,
-            ..Scenario::at_once(first_us, self.order_ending_with(last))
+            ..Scenario::all_due_at_once(first_us, self.order_ending_with(last))
         };
         // An interval begins with the next count, or tick.
         let (events, due) = match self.board.strategy {
@@ -278,7 +282,7 @@ impl AlarmsFirmware {
         let until = due as u64 + self.cycles_beyond_first_event(0);
         let before = self.run(&scenario, until, Some(2 * events as usize + 1)).vectors;
         let served: u64 = before.iter().map(|vector| vector.cycles).sum();
-        Scenario { gap_turns: lock_turns(due - served as f64), ..scenario }
+        Scenario { gap_iterations: lock_iterations(due - served as f64), ..scenario }
     }
 
     /// Returns the largest lateness of the last alarm, in cycles, that the counter tolerates.
@@ -290,7 +294,7 @@ impl AlarmsFirmware {
     }
 }
 
-/// Returns the latest first event of alarms: as late as the counter reaches without an intermediate stop, but
+/// Returns the latest time to the first event of alarms: as late as the counter reaches without an intermediate stop, but
 /// not before `at_least`.
 fn latest_first_us(board: &Board, at_least: u32) -> u32 {
     let quarter_us = (0x4000 - 1) * micro_cycles_per_count(board) / u64::from(board.clock_hz);
@@ -305,7 +309,7 @@ fn shortest_first_us(board: &Board) -> u32 {
     }
 }
 
-/// DeviationBounds of several alarms.
+/// Bounds of the deviations of several alarms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviationBounds {
     pub alarms: Vec<WorstAlarm>,
@@ -317,7 +321,7 @@ pub struct DeviationBounds {
 
 /// The longest lock and the longest handler, in cycles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Longest {
+pub struct LongestBlocking {
     /// Stretch with interrupts off outside of handlers, from the beginning of the instruction that turns them
     /// off to the end of the one that turns them on.
     pub lock: u64,
@@ -328,8 +332,8 @@ pub struct Longest {
 /// Measures the delays that the alarms cause each other, and bounds each alarm's deviation by their worst sum.
 pub fn bound_deviations(
     firmware: &AlarmsFirmware,
-    needs: &[Need],
-    longest: Longest,
+    needs: &[AlarmRequirement],
+    longest: LongestBlocking,
 ) -> Result<DeviationBounds, Error> {
     let silent = |alarm: usize| {
         Error::not_measured(format!(
@@ -376,7 +380,7 @@ pub fn bound_deviations(
     let us = |cycles: f64| cycles * 1e6 / f64::from(firmware.board.clock_hz);
     let see = |alarms: &mut [WorstAlarm], log: &Log| {
         for (k, alarm) in alarms.iter_mut().enumerate() {
-            let seen = worst_distance(log, k, firmware.cycles_in_us(alarm.period_us)).map(us);
+            let seen = largest_deviation(log, k, firmware.cycles_in_us(alarm.period_us)).map(us);
             alarm.seen_us = alarm.seen_us.into_iter().chain(seen).reduce(f64::max);
         }
     };
@@ -419,8 +423,8 @@ fn observation_cycles(firmware: &AlarmsFirmware) -> u64 {
     2 * firmware.cycles_beyond_first_event(longest)
 }
 
-/// Returns the distance of an alarm's events that differs most from its period, in cycles.
-pub fn worst_distance(log: &Log, alarm: usize, period_cycles: f64) -> Option<f64> {
+/// Returns the largest deviation of the distance of two events of an alarm from its period, in cycles.
+pub fn largest_deviation(log: &Log, alarm: usize, period_cycles: f64) -> Option<f64> {
     let starts: Vec<u64> = log.edge_cycles(alarm, true).collect();
     starts.windows(2).map(|w| ((w[1] - w[0]) as f64 - period_cycles).abs()).reduce(f64::max)
 }
@@ -461,7 +465,8 @@ mod tests {
 
     #[test]
     fn a_scenario_lies_in_memory_as_the_firmware_has_it() {
-        let bytes = Scenario { sleeps: true, base: 0x1234, ..Scenario::at_once(7, [4, 3, 2, 1, 0]) }.bytes();
+        let bytes = Scenario { sleeps: true, base: 0x1234, ..Scenario::all_due_at_once(7, [4, 3, 2, 1, 0]) }
+            .to_bytes();
         assert_eq!(bytes.len(), 20 + 10 + 5 + 2 + 12 + 1);
         assert_eq!((bytes[0], bytes[30], bytes[35], bytes[49]), (7, 4, 0x34, 1));
     }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use jitterlab_chip::arm::rp2040;
 use jitterlab_chip::avr::chips;
 use jitterlab_chip::{Blocker, Chip, Edge, Log, Pin, Stimulus, Stop};
-use jitterlab_model::firmware::{CodeLocation, Disturbance, Finding, FirmwareReport};
+use jitterlab_model::firmware::{CodeLocation, FirmwareFinding, FirmwareReport, LateStartCause};
 use jitterlab_model::{EdgeKind, Error, Warning};
 
 use super::disturbance::DelaySource;
 use super::error::{FailureCase, sleeping_hint};
 use super::image::{self, FirmwareFile};
-use super::names::Names;
 use super::stimulus::SerialText;
+use super::symbols::Symbols;
 use super::{boards, error, report};
 
 /// Input of a simulation.
@@ -31,7 +31,7 @@ pub struct Setup {
     pub all_pins: bool,
     pub stimuli: Vec<Stimulus>,
     pub serial: Option<SerialText>,
-    pub length: Length,
+    pub length: SimulationLength,
     pub max_edges: Option<u64>,
     /// True if each interrupt's entry is recorded, with the interrupted address.
     pub record_entries: bool,
@@ -42,7 +42,7 @@ pub struct Setup {
 
 /// Length of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Length {
+pub enum SimulationLength {
     Cycles(u64),
     Time(u64),
 }
@@ -58,7 +58,7 @@ impl Setup {
             all_pins: false,
             stimuli: Vec::new(),
             serial: None,
-            length: Length::Cycles(cycles),
+            length: SimulationLength::Cycles(cycles),
             max_edges: None,
             record_entries: false,
             record_spans: false,
@@ -85,7 +85,7 @@ pub struct Recording {
 impl Recording {
     /// Returns a cycle's time in nanoseconds since reset, rounded to the nearest.
     pub fn ns(&self, cycle: u64) -> i64 {
-        report::nanoseconds(cycle, self.clock_hz)
+        report::cycle_to_ns(cycle, self.clock_hz)
     }
 
     /// Returns the label of a pin on the board of the chip, if it has one.
@@ -98,21 +98,21 @@ impl Recording {
     }
 
     /// Returns a cause of late starts with its location.
-    pub(super) fn disturbance(&self, blame: &DelaySource) -> Disturbance {
+    pub(super) fn disturbance(&self, blame: &DelaySource) -> LateStartCause {
         let vector = match blame.blocker {
             Blocker::Handler(number) => self.vector_name(number),
             Blocker::Lock(_) => None,
         };
         let place = self.places.get(&blame.blocker).cloned();
         let place = place.unwrap_or(CodeLocation { address: 0, function: None, line: None });
-        Disturbance { vector, place, starts: blame.starts, worst_cycles: blame.worst }
+        LateStartCause { vector, place, starts: blame.starts, worst_cycles: blame.worst }
     }
 
     /// Returns the indices of the pins that the firmware moves often enough to be measured, except those of
     /// serial output.
     pub(super) fn driven_pins(&self, edge: EdgeKind) -> Vec<usize> {
         let mut begins = vec![0; self.pins.len()];
-        for change in self.log.edges.iter().filter(|change| edge.begins(change.high)) {
+        for change in self.log.edges.iter().filter(|change| edge.begins_activation(change.high)) {
             begins[change.pin] += 1;
         }
         (0..self.pins.len())
@@ -206,8 +206,8 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
         pins.extend(chip.pins().filter(|pin| !driven.contains(pin)));
     }
     let cycles = match setup.length {
-        Length::Cycles(cycles) => cycles,
-        Length::Time(ns) => (u128::from(ns) * u128::from(clock_hz) / 1_000_000_000) as u64,
+        SimulationLength::Cycles(cycles) => cycles,
+        SimulationLength::Time(ns) => (u128::from(ns) * u128::from(clock_hz) / 1_000_000_000) as u64,
     };
     let FirmwareFile { image, elf, size, .. } = loaded;
     let chip_setup = jitterlab_chip::Setup {
@@ -222,9 +222,9 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
         initial_bytes: setup.initial_bytes.clone(),
     };
     let log = chip.run(&chip_setup);
-    let names = Names::new(elf.as_deref(), |number| chip.vector_name(number));
+    let names = Symbols::new(elf.as_deref(), |number| chip.vector_name(number));
     if let Stop::Crashed { fault, address, from } = log.stop {
-        let seconds = report::nanoseconds(log.cycles, clock_hz) as f64 / 1e9;
+        let seconds = report::cycle_to_ns(log.cycles, clock_hz) as f64 / 1e9;
         let place = |address| error::LocationText(Box::new(names.location(address)));
         return Err(Error::not_measured(format!(
             "the firmware crashed after {seconds:.6} s: at {}, reached from {}, {}",
@@ -237,14 +237,14 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
     let report = report::firmware_report(&log, chip.name(), clock_hz, size, &names);
     let mut warnings = report::warnings(&log, clock_hz, chip, &names);
     if assumed {
-        warnings.push(Warning::Firmware(Finding::ClockAssumed { hz: clock_hz }));
+        warnings.push(Warning::Firmware(FirmwareFinding::ClockAssumed { hz: clock_hz }));
     }
     let (end, places) = (names.location(log.address), blocker_locations(&log, &names));
     Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings, end, pins, places })
 }
 
 /// Returns the locations of handlers, and of instructions that turn interrupts off.
-fn blocker_locations(log: &Log, names: &Names<'_>) -> BTreeMap<Blocker, CodeLocation> {
+fn blocker_locations(log: &Log, names: &Symbols<'_>) -> BTreeMap<Blocker, CodeLocation> {
     let handlers = log.vectors.iter().map(|of| (Blocker::Handler(of.number), names.location(of.handler)));
     let locks: BTreeSet<Blocker> = log.spans.iter().map(|span| span.blocker).collect();
     let locks = locks.into_iter().filter_map(|blocker| match blocker {

@@ -75,7 +75,7 @@ pub(super) const SOURCES: &[(&str, &str)] = sources![
     "src/mcu/tsc.h",
 ];
 
-pub(super) fn write_to(directory: &Path) -> Result<(), Error> {
+pub(super) fn write_sources(directory: &Path) -> Result<(), Error> {
     for (path, text) in SOURCES {
         let file = directory.join(path);
         let parent = file.parent().unwrap_or(directory);

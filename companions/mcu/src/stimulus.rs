@@ -54,7 +54,7 @@ impl StimulusSpec {
             }
             StimulusSpec::File(path) => {
                 let file = File::open(path).map_err(Error::file("read", path))?;
-                from_dump(Parser::new(BufReader::new(file))).map_err(|message| {
+                stimuli_from_dump(Parser::new(BufReader::new(file))).map_err(|message| {
                     Error::bad_use(format!("{} is no stimulus: {message}", path.display()))
                 })
             }
@@ -89,7 +89,7 @@ impl SerialText {
 type Levels = Vec<(u64, bool)>;
 
 /// Reads a dump command by command, since scopes may be nested as deep as a file is long.
-fn from_dump<R: BufRead>(parser: Parser<R>) -> Result<Vec<Stimulus>, String> {
+fn stimuli_from_dump<R: BufRead>(parser: Parser<R>) -> Result<Vec<Stimulus>, String> {
     let mut pins: Vec<(IdCode, Pin, Levels)> = Vec::new();
     let (mut unit_fs, mut now_ns) = (femtoseconds(TimescaleUnit::S), 0u64);
     for command in parser {
@@ -156,7 +156,7 @@ mod tests {
     const HEAD: &str = "$timescale 10 ns $end $scope module board $end $var wire 1 ! PD2 $end $upscope $end $enddefinitions $end\n";
 
     fn read(text: &str) -> Result<Vec<Stimulus>, String> {
-        from_dump(Parser::new(text.as_bytes()))
+        stimuli_from_dump(Parser::new(text.as_bytes()))
     }
 
     #[test]

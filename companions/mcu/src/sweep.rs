@@ -5,8 +5,8 @@ use jitterlab_model::units::Exact;
 
 use super::run::PinTask;
 use super::{
-    AlarmFigures, Board, Compiler, McuPins, McuRun, Program, Recording, Setup, Size, Strategy, simulate,
-    workers,
+    AlarmFigures, Board, Compiler, FirmwareSize, McuPins, McuRun, Program, Recording, Setup, Strategy,
+    simulate, workers,
 };
 
 /// A measurement to make.
@@ -67,7 +67,7 @@ pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, Error> {
     Ok(CellResult { figures: evaluate(cell, &recording, firmware.size), run })
 }
 
-fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
+fn evaluate(cell: &Cell, recording: &Recording, size: FirmwareSize) -> AlarmFigures {
     let board = &cell.board;
     let starts: Vec<u64> = recording.log.edge_cycles(0, true).collect();
     let us = |cycles: f64| cycles * 1e6 / f64::from(board.clock_hz);

@@ -1,8 +1,8 @@
 //! Words of `jitterlab mcu`: its results in sentences and tables.
 
 use jitterlab_model::Fitness;
+use jitterlab_report::conclusion::Conclusion;
 use jitterlab_report::document::Present;
-use jitterlab_report::head::Head;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::words::time;
 
@@ -12,8 +12,8 @@ use crate::several_alarms::Overload;
 impl Present for McuRecommendation {
     const KIND: &'static str = "mcu-recommendation";
 
-    fn head(&self) -> Option<Head> {
-        Some(head(self))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(conclusion(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -21,11 +21,11 @@ impl Present for McuRecommendation {
     }
 }
 
-/// Returns the three lines of the head: the recommended way, the reason, and the next step.
-fn head(recommendation: &McuRecommendation) -> Head {
+/// Returns the three lines of the conclusion: the recommended way, the reason, and the next step.
+fn conclusion(recommendation: &McuRecommendation) -> Conclusion {
     let Some(best) = recommendation.choices.first().filter(|c| c.fits) else {
         let nearest = recommendation.choices.first().and_then(|choice| choice.worst_us);
-        return Head {
+        return Conclusion {
             fitness: Fitness::Unfit,
             asked: true,
             verdict: "NOT FIT: nothing keeps the tolerances.".into(),
@@ -39,7 +39,7 @@ fn head(recommendation: &McuRecommendation) -> Head {
     };
     let tick = best.tick_us.map_or(String::new(), |tick| format!(" and a tick of {}", format_period(tick)));
     let together = if best.alarms.len() > 1 { " all alarms together, in any phase," } else { "" };
-    Head {
+    Conclusion {
         fitness: Fitness::Good,
         asked: true,
         verdict: format!("TAKE {} with prescaler {}{tick}.", best.strategy, best.prescaler),
@@ -80,8 +80,8 @@ fn choices_section(recommendation: &McuRecommendation) -> Section {
     pieces.push(Piece::text(format!(
         "worst: what a distance of two events can be off by, whatever the phases of the alarms, with interrupts off for at most {} \
          and handlers of at most {}; seen: what it was off by with all of them due at once, at the beginning of such a lock",
-        format_length(recommendation.lock_ns),
-        format_length(recommendation.handler_ns),
+        format_duration(recommendation.lock_ns),
+        format_duration(recommendation.handler_ns),
     )));
     if choices.iter().any(|c| c.overload == Some(Overload::Processor)) {
         let all = "Where no worst is given, interrupts and handlers would take all of the processor, or the counter would be left alone for \
@@ -100,7 +100,7 @@ fn choices_section(recommendation: &McuRecommendation) -> Section {
     )
 }
 
-fn format_length(ns: i64) -> String {
+fn format_duration(ns: i64) -> String {
     if ns == 0 { "0".into() } else { time(ns as f64) }
 }
 
@@ -147,14 +147,14 @@ mod tests {
             let (mcu, clock_hz) = ("atmega328p".into(), 8_000_000);
             McuRecommendation { mcu, clock_hz, lock_ns: 5_000, handler_ns: 0, choices }
         };
-        let head = |choice: &Choice| head(&recommendation(choice));
+        let conclusion = |choice: &Choice| conclusion(&recommendation(choice));
         let text = choices_section(&recommendation(&choice)).text(TERMINAL);
         assert!(
             text.contains("7.25 µs") && text.contains("at most 5 µs and handlers of at most 0;"),
             "{text}"
         );
         assert!(
-            head(&choice)
+            conclusion(&choice)
                 .number
                 .contains("together, in any phase, a distance of two events is off by 7.25 µs")
         );
@@ -165,8 +165,8 @@ mod tests {
             ..choice.clone()
         };
         assert!(choices_section(&recommendation(&overload)).text(TERMINAL).contains("a tick"));
-        assert!(head(&Choice { fits: false, ..overload }).number.contains("too long"));
-        assert_eq!(head(&choice).verdict, "TAKE anchored with prescaler 8.");
-        assert!(head(&Choice { fits: false, ..choice }).verdict.contains("nothing keeps"));
+        assert!(conclusion(&Choice { fits: false, ..overload }).number.contains("too long"));
+        assert_eq!(conclusion(&choice).verdict, "TAKE anchored with prescaler 8.");
+        assert!(conclusion(&Choice { fits: false, ..choice }).verdict.contains("nothing keeps"));
     }
 }

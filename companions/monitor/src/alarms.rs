@@ -126,13 +126,13 @@ impl Alarms {
                     let shared = Breach { cause: Some(other_causes()), ..breach.clone() };
                     match self.find_active(&breach.task, shared.cause.as_ref()) {
                         Some(known) => notices.extend(known.add_breach(&shared, now_ns)),
-                        None => notices.push(self.raise(&shared, now_ns)),
+                        None => notices.push(self.raise_alarm(&shared, now_ns)),
                     }
                     return notices;
                 }
             }
         }
-        notices.push(self.raise(breach, now_ns));
+        notices.push(self.raise_alarm(breach, now_ns));
         notices
     }
 
@@ -150,7 +150,7 @@ impl Alarms {
         own.min_by_key(|(_, active)| active.notice.late_ns).map(|(number, _)| number)
     }
 
-    fn raise(&mut self, breach: &Breach, now_ns: i64) -> Notice {
+    fn raise_alarm(&mut self, breach: &Breach, now_ns: i64) -> Notice {
         let notice = self.first_notice(breach);
         self.active.push(ActiveAlarm { notice: notice.clone(), notified_ns: now_ns, last_ns: now_ns });
         notice
@@ -187,7 +187,7 @@ impl Alarms {
     }
 
     /// Notices of the alarms that have not ended.
-    pub fn active(&self) -> impl Iterator<Item = &Notice> {
+    pub fn active_notices(&self) -> impl Iterator<Item = &Notice> {
         self.active.iter().map(|active| &active.notice)
     }
 }
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(alarms.clear_ended(148 * minute), []);
         let ended = alarms.clear_ended(149 * minute);
         assert_eq!((ended[0].state, ended[0].times), (AlarmState::Cleared, 90));
-        assert_eq!(alarms.active().count(), 1);
+        assert_eq!(alarms.active_notices().count(), 1);
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
         let notices = alarms.add_breach(&hog, 1_001);
         assert_eq!([notices[0].state, notices[1].state], [AlarmState::Displaced, AlarmState::Raised]);
         assert_eq!(notices[1].cause, hog.cause);
-        assert!(alarms.active().all(|notice| notice.cause != notices[0].cause));
-        assert_eq!(alarms.active().count(), MAX_ALARMS + 1);
+        assert!(alarms.active_notices().all(|notice| notice.cause != notices[0].cause));
+        assert_eq!(alarms.active_notices().count(), MAX_ALARMS + 1);
     }
 }

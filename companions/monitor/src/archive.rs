@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use jitterlab_analysis::causes::merge;
 use jitterlab_model::{Error, RunCauses, RunInfo, StopReason};
-use jitterlab_trace::{JournalReader, RunReader, RunWriter, join, journal_path};
+use jitterlab_trace::{JournalReader, RunReader, RunWriter, join_journals, journal_path};
 
 use crate::clock::Clock;
 use crate::folder::{self, Folder};
@@ -90,7 +90,7 @@ impl Archive {
         let ClosedHour { stream, seq, hour, mut info, writer, is_last } = closed;
         info.stop = Some(StopReason::Closed);
         if let Some(writer) = writer {
-            writer.leave(&info);
+            writer.leave_journal(&info);
         }
         let day = hour.as_ref().map(|hour| (utc_day(hour.utc_ns.0), utc_day(hour.utc_ns.1)));
         match hour {
@@ -181,12 +181,12 @@ impl Archive {
             let age = now.duration_since(folder::modified_time(path)).unwrap_or_default();
             self.retention.age.is_some_and(|most| age > most)
         };
-        for path in self.folder.files("days", ".parquet").iter().filter(|path| is_old(path)) {
+        for path in self.folder.files_with_ending("days", ".parquet").iter().filter(|path| is_old(path)) {
             let _ = fs::remove_file(path);
         }
         let mut bytes = self.folder.size_bytes();
         for folder in ["days", "outbox"] {
-            for path in self.folder.files(folder, ".parquet") {
+            for path in self.folder.files_with_ending(folder, ".parquet") {
                 if bytes <= self.retention.bytes {
                     return;
                 }
@@ -200,7 +200,7 @@ impl Archive {
     }
 }
 
-/// The day (UTC) of a moment in Unix time, as `2026-11-28`.
+/// Day (UTC) of a moment in Unix time, as `2026-11-28`.
 pub fn utc_day(utc_ns: i64) -> String {
     let time = SystemTime::UNIX_EPOCH + Duration::from_nanos(utc_ns.max(0).unsigned_abs());
     humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect()
@@ -234,5 +234,5 @@ fn write_day(journals: &[PathBuf], target: &Path, info: RunInfo) -> Result<(), E
         }
     }
     let is_explained = causes.tasks.iter().any(|task| task.explained > 0);
-    join(journals, target, info, Some(&causes).filter(|_| is_explained)).map(|_| ())
+    join_journals(journals, target, info, Some(&causes).filter(|_| is_explained)).map(|_| ())
 }

@@ -31,8 +31,8 @@ impl Moment {
 pub trait Clock: Send + Sync {
     fn now(&self) -> Moment;
 
-    /// Identity of the boot that the clocks count from.
-    fn boot_id(&self) -> String;
+    /// The kernel's identifier of the present boot.
+    fn current_boot_id(&self) -> String;
 }
 
 /// The clocks of this machine.
@@ -50,7 +50,7 @@ impl Clock for SystemClock {
         }
     }
 
-    fn boot_id(&self) -> String {
+    fn current_boot_id(&self) -> String {
         let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         id.trim().into()
     }

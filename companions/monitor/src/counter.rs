@@ -7,11 +7,11 @@ use std::sync::mpsc::Sender;
 use jitterlab_analysis::causes::{main_cause, merge};
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_fleet::limit_counts::{LimitBreach, LimitCounts};
-use jitterlab_host::CausesWanted;
+use jitterlab_host::CauseRequest;
 use jitterlab_model::causes::TaskCauses;
 use jitterlab_model::facts::{NO_REQUEST_US, Power};
 use jitterlab_model::{Activation, Error, Keep, RunCauses, RunInfo, TaskResult};
-use jitterlab_trace::{RunWriter, Stored};
+use jitterlab_trace::{RunWriter, StoredDistribution};
 use serde::{Deserialize, Serialize};
 
 use crate::alarms::Breach;
@@ -21,7 +21,7 @@ use crate::folder::{self, Folder};
 use crate::hour::{Hour, HourCause, HourEnd, HourTask, WorstStart};
 use crate::live::LiveFigures;
 use crate::messages::Message;
-use crate::task_counter::{Counts, TaskCounter};
+use crate::task_counter::{HourCounts, TaskCounter};
 
 const SECOND_NS: i64 = 1_000_000_000;
 /// Label of a run that another process has set a limit of idle states for.
@@ -50,7 +50,7 @@ pub enum CauseTimes {
 
 /// Rules of counting: machine, hours, purposes, causes.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct CounterRules {
     pub machine: String,
     /// Length of an hour, which tests make shorter.
     pub slice_ns: i64,
@@ -110,7 +110,7 @@ struct PendingBreach {
 
 /// Counts the activations of a source by hours, records them, and reports breaches with their causes.
 pub struct Counter {
-    rules: Rules,
+    rules: CounterRules,
     clock: Arc<dyn Clock>,
     folder: Folder,
     archive: Sender<ClosedHour>,
@@ -129,7 +129,7 @@ pub struct Counter {
 impl Counter {
     /// A counter without a stream; `end` is the end of the last hour before.
     pub fn new(
-        rules: Rules,
+        rules: CounterRules,
         clock: Arc<dyn Clock>,
         folder: Folder,
         (archive, messages): (Sender<ClosedHour>, Sender<Message>),
@@ -153,7 +153,7 @@ impl Counter {
         }
     }
 
-    /// The rule which starts are recorded: those above the least limit of any purpose in force, with neighbours.
+    /// Rule for the starts that are recorded: those above the least limit of any purpose in force, with neighbours.
     pub fn keep_rule(&self, period_ns: i64) -> Keep {
         let limits = LimitCounts::for_purposes(&self.rules.purposes, period_ns);
         let least = limits.limits().iter().map(|limit| limit.limit_ns).filter(|ns| *ns > 1).min();
@@ -165,7 +165,7 @@ impl Counter {
         self.stream.as_ref().map(|stream| (&*stream.id, stream.seq))
     }
 
-    /// Begins a stream of what `info` describes.
+    /// Begins a stream of the tasks that `info` describes.
     pub fn begin_stream(&mut self, id: String, info: RunInfo) {
         let now = self.clock.now();
         let power = info.facts_before.as_ref().map(|facts| facts.power.clone()).unwrap_or_default();
@@ -195,8 +195,8 @@ impl Counter {
         self.stream = Some(stream);
     }
 
-    /// Ends the hour with this second since limits of idle states changed; then a stream of this name begins, whose hours are of
-    /// another environment. Returns `false` where an hour is just ending: then it is to be called again.
+    /// Ends the hour with this second and begins a stream of this name, since limits of idle states changed. Returns false
+    /// where an hour is just ending: then it is to be called again.
     pub fn change_power(&mut self, id: String, power: &Power) -> bool {
         let now = self.clock.now();
         let Some(stream) = &mut self.stream else { return true };
@@ -221,7 +221,7 @@ impl Counter {
         let beginning = HourBeginning {
             stream: id.into(),
             seq,
-            boot: self.clock.boot_id(),
+            boot: self.clock.current_boot_id(),
             clocks_ns: (now.mono_ns, now.boot_ns, now.utc_ns),
             purposes: self.rules.purposes.iter().map(|purpose| purpose.name.into()).collect(),
         };
@@ -230,7 +230,7 @@ impl Counter {
             .and_then(|()| RunWriter::create(self.folder.run_path(id, seq), &info));
         match begun {
             Ok(mut writer) => {
-                writer.seldom();
+                writer.write_seldom();
                 self.journal_failure = None;
                 Some(writer)
             }
@@ -254,7 +254,7 @@ impl Counter {
         self.journal_failure = Some(error.to_string());
     }
 
-    /// Adds the next activations of a task, before and behind the end of the hour.
+    /// Adds the next activations of a task to the hour, and those after its end to the next.
     pub fn add_activations(&mut self, task: usize, rows: &[Activation]) {
         let Some(mut stream) = self.stream.take() else { return };
         let Some(counter) = stream.counters.get(task) else { return self.stream = Some(stream) };
@@ -284,7 +284,7 @@ impl Counter {
     fn count_rows(&mut self, stream: &mut Stream, task: usize, rows: &[Activation]) {
         let Some(last) = rows.last() else { return };
         let counter = &mut stream.counters[task];
-        let (above, lost) = (counter.limits().counts().to_vec(), counter.open().lost);
+        let (above, lost) = (counter.limits().counts().to_vec(), counter.open_counts().lost);
         let broken = counter.push(rows);
         let (_, _, seen) = &mut stream.counted[task];
         *seen += rows.len() as u64;
@@ -293,7 +293,7 @@ impl Counter {
             self.report_failure(&error);
         }
         let now = self.clock.now();
-        let open = counter.open();
+        let open = counter.open_counts();
         self.live.update_task(&counter.name, |live| {
             live.stats.push_all(rows);
             live.lost += open.lost - lost;
@@ -316,8 +316,8 @@ impl Counter {
         }
     }
 
-    /// The present request for causes; `looked_for` is true if the source looks for them.
-    pub fn next_cause_request(&mut self, looked_for: bool) -> CausesWanted {
+    /// Returns the present request for causes; `looked_for` is true if the source looks for them.
+    pub fn next_cause_request(&mut self, looked_for: bool) -> CauseRequest {
         let now_ns = self.clock.now().mono_ns;
         let since = |ns: i64| now_ns - ns;
         let opened_ns = self.stream.as_ref().map_or(now_ns, |stream| stream.opened.mono_ns);
@@ -331,13 +331,13 @@ impl Counter {
         };
         self.looks_for_causes = looked_for && wanted;
         if !wanted {
-            return CausesWanted::Nothing;
+            return CauseRequest::Nothing;
         }
         if since(self.last_request_ns) < PIECE_EVERY_NS {
-            return CausesWanted::Later;
+            return CauseRequest::Later;
         }
         self.last_request_ns = now_ns;
-        CausesWanted::Piece
+        CauseRequest::Piece
     }
 
     /// Adds causes found since the last call.
@@ -424,18 +424,18 @@ impl Counter {
 
     fn send_hour(&mut self, stream: &mut Stream, now: &Moment, is_last: bool) {
         let causes = std::mem::take(&mut stream.causes);
-        let counts: Vec<Counts> = stream.counters.iter_mut().map(TaskCounter::take_hour).collect();
+        let counts: Vec<HourCounts> = stream.counters.iter_mut().map(TaskCounter::take_hour).collect();
         for ((missed, lost, _), count) in stream.counted.iter_mut().zip(&counts) {
-            *missed += count.stats.seen_missed();
+            *missed += count.stats.least_missed();
             *lost += count.lost;
         }
-        let hour = self.hour(stream, &counts, &causes, now);
+        let hour = self.hour_figures(stream, &counts, &causes, now);
         let mut info = stream.info.clone();
         for (task, count) in info.tasks.iter_mut().zip(&counts) {
             task.result = Some(task_result(count));
         }
         if let Some(writer) = stream.writer.as_mut() {
-            let _ = writer.causes(&causes);
+            let _ = writer.set_causes(&causes);
         }
         let writer = stream.writer.take();
         let _ = self.archive.send(ClosedHour {
@@ -448,11 +448,17 @@ impl Counter {
         });
     }
 
-    /// Figures of the hour; `None` where nothing was due.
-    fn hour(&mut self, stream: &Stream, counts: &[Counts], causes: &RunCauses, now: &Moment) -> Option<Hour> {
+    /// Makes the figures of the hour that ends; `None` where nothing was due.
+    fn hour_figures(
+        &mut self,
+        stream: &Stream,
+        counts: &[HourCounts],
+        causes: &RunCauses,
+        now: &Moment,
+    ) -> Option<Hour> {
         let mono_ns = counts.iter().filter_map(|count| count.first_due_ns).min()?;
         let end_mono_ns = counts.iter().map(|count| count.next_due_ns).max()?.max(mono_ns);
-        let boot = self.clock.boot_id();
+        let boot = self.clock.current_boot_id();
         let boot_ns = (now.boottime_from_mono(mono_ns), now.boottime_from_mono(end_mono_ns));
         let utc_ns = (now.utc_from_mono(mono_ns), now.utc_from_mono(end_mono_ns));
         let gap_ns = self.end.as_ref().map_or(0, |end| end.gap_until(&boot, boot_ns.0, utc_ns.0));
@@ -478,7 +484,7 @@ impl Counter {
         })
     }
 
-    /// Ends the stream; `results` are what its source itself counted of each task.
+    /// Ends the stream; `results` are the source's own counts of each task.
     pub fn end_stream(&mut self, results: &[Option<TaskResult>]) {
         let Some(mut stream) = self.stream.take() else { return };
         let now = self.clock.now();
@@ -493,7 +499,7 @@ impl Counter {
         {
             if let Some(result) = result {
                 let (missed, lost) =
-                    (missed + counter.open().stats.seen_missed(), lost + counter.open().lost);
+                    (missed + counter.open_counts().stats.least_missed(), lost + counter.open_counts().lost);
                 counter.add_unreported(
                     result.missed.saturating_sub(missed),
                     result.executed.saturating_sub(executed + lost),
@@ -504,8 +510,7 @@ impl Counter {
     }
 }
 
-/// The description with these limits of idle states; one that another process sets is a label, so that a fleet sees another
-/// environment.
+/// Puts limits of idle states into a description; a limit set by another process becomes a label, for a fleet to see.
 fn with_power(mut info: RunInfo, power: &Power) -> RunInfo {
     info.labels.remove(IDLE_LIMIT);
     let set = power.dma_latency_us.filter(|us| *us < NO_REQUEST_US);
@@ -519,11 +524,11 @@ fn with_power(mut info: RunInfo, power: &Power) -> RunInfo {
 /// Breaches at most whose cause is looked for at a time.
 const MAX_PENDING: usize = 1_024;
 
-fn task_result(count: &Counts) -> TaskResult {
+fn task_result(count: &HourCounts) -> TaskResult {
     let latency = &count.stats.latency;
     TaskResult {
         executed: count.stats.executed() + count.lost,
-        missed: count.stats.seen_missed(),
+        missed: count.stats.least_missed(),
         dropped: count.lost,
         first_due_ns: count.first_due_ns.unwrap_or(0),
         last_end_ns: count.next_due_ns - count.stats.period_ns(),
@@ -536,7 +541,7 @@ fn task_result(count: &Counts) -> TaskResult {
 /// Figures of a task in an hour, with the causes of its worst starts.
 pub fn hour_task(
     counter: &TaskCounter,
-    count: &Counts,
+    count: &HourCounts,
     run: &jitterlab_model::TaskRun,
     causes: Option<&TaskCauses>,
     now: &Moment,
@@ -563,9 +568,9 @@ pub fn hour_task(
         period_ns: counter.period_ns,
         policy: run.granted.as_ref().map(|granted| granted.policy.to_string()).unwrap_or_default(),
         overrun: run.spec.overrun.to_string(),
-        missed: count.stats.seen_missed(),
+        missed: count.stats.least_missed(),
         lost: count.lost,
-        stored: count.stats.counted().map(Stored::from).into(),
+        stored: count.stats.counted().map(StoredDistribution::from).into(),
         limit_counts: counter.limit_counts(count),
         causes: causes.collect(),
         worst_starts: worst_starts.collect(),

@@ -96,7 +96,7 @@ impl Folder {
             let (first, last) = range.split_once('-')?;
             Some((first.parse().ok()?..=last.parse::<u64>().ok()?).contains(&seq))
         };
-        self.files("days", ".parquet").into_iter().find(|path| has(path) == Some(true))
+        self.files_with_ending("days", ".parquet").into_iter().find(|path| has(path) == Some(true))
     }
 
     /// Path of the figures of all hours whose files are gone.
@@ -105,7 +105,7 @@ impl Folder {
     }
 
     /// Files in a subfolder whose names have this ending, in the order of their names.
-    pub fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
+    pub fn files_with_ending(&self, folder: &str, end: &str) -> Vec<PathBuf> {
         let folder = if folder == "outbox" { self.outbox.clone() } else { self.path.join(folder) };
         let mut found = files_below(&folder);
         found.retain(|path| path.to_string_lossy().ends_with(end));
@@ -126,7 +126,7 @@ impl Folder {
     /// Hours that wait for their day, in the order of their streams; one that is damaged is left out.
     pub fn read_hours(&self) -> Vec<Hour> {
         let mut hours: Vec<Hour> =
-            self.files("hours", ".json").iter().filter_map(|path| read_json(path).ok()).collect();
+            self.files_with_ending("hours", ".json").iter().filter_map(|path| read_json(path).ok()).collect();
         // Not by the time of day: that may have been set back between two of them.
         hours.sort_by(|a, b| (&a.stream, a.seq).cmp(&(&b.stream, b.seq)));
         hours

@@ -6,7 +6,7 @@ use jitterlab_analysis::purposes::Measure;
 use jitterlab_model::causes::Cause;
 use jitterlab_model::distribution::Moments;
 use jitterlab_model::{TaskResult, TimingStats};
-use jitterlab_trace::Stored;
+use jitterlab_trace::StoredDistribution;
 use serde::{Deserialize, Serialize};
 
 /// Starts at most of an hour that are kept with their cause, those with the largest latencies.
@@ -52,7 +52,7 @@ pub struct HourTask {
     /// Activations without a record.
     pub lost: u64,
     /// Figures, in the order of `Quantity::COUNTED`.
-    pub stored: Vec<Stored>,
+    pub stored: Vec<StoredDistribution>,
     #[serde(rename = "above")]
     pub limit_counts: Vec<LimitCount>,
     /// Causes of late starts, as far as they were looked for.
@@ -103,12 +103,12 @@ pub struct WorstStart {
 }
 
 impl Hour {
-    /// End of the hour by its clocks.
-    pub fn end(&self) -> HourEnd {
+    /// End of the hour by each of its clocks.
+    pub fn hour_end(&self) -> HourEnd {
         HourEnd { boot: self.boot.clone(), boot_ns: self.boot_ns.1, utc_ns: self.utc_ns.1 }
     }
 
-    /// Merges the hour that follows in the stream: for want of room they are kept as one.
+    /// Merges the hour that follows in the stream into this one, for want of room.
     pub fn merge_next(&mut self, next: &Hour) {
         self.seq = next.seq;
         self.end_mono_ns = next.end_mono_ns;
@@ -140,14 +140,14 @@ impl HourEnd {
 }
 
 impl HourTask {
-    /// Activations with a record.
+    /// Number of activations with a record.
     pub fn recorded(&self) -> u64 {
-        self.latency().count
+        self.latency_moments().count
     }
 
-    /// Counts as a task's thread would have them, between a first due time and a last end.
+    /// Converts the figures to a task's result, for a first due time and a last end.
     pub fn task_result(&self, first_due_ns: i64, last_end_ns: i64) -> TaskResult {
-        let Moments { min_ns, max_ns, .. } = self.latency();
+        let Moments { min_ns, max_ns, .. } = self.latency_moments();
         TaskResult {
             executed: self.recorded() + self.lost,
             missed: self.missed,
@@ -160,11 +160,11 @@ impl HourTask {
         }
     }
 
-    fn latency(&self) -> Moments {
+    fn latency_moments(&self) -> Moments {
         self.stored.first().map(|latency| latency.moments).unwrap_or_default()
     }
 
-    /// Due times: served, missed, or without a record.
+    /// Number of due times: served, missed, or without a record.
     pub fn due_times(&self) -> u64 {
         self.recorded() + self.missed + self.lost
     }
@@ -172,7 +172,7 @@ impl HourTask {
     /// Adds the hour's figures to those of its task.
     pub fn add_to(&self, stats: &mut TimingStats) {
         stats.add_missed(self.missed);
-        Stored::add_all(&self.stored, stats);
+        StoredDistribution::add_all(&self.stored, stats);
         stats.break_sequence();
     }
 }
@@ -207,7 +207,7 @@ impl Totals {
         self.utc_ns = (self.utc_ns.0.min(hour.utc_ns.0), self.utc_ns.1.max(hour.utc_ns.1));
         self.gap_ns = self.gap_ns.saturating_add(hour.gap_ns);
         if self.end.as_ref().is_none_or(|end| end.utc_ns <= hour.utc_ns.1 || end.boot == hour.boot) {
-            self.end = Some(hour.end());
+            self.end = Some(hour.hour_end());
         }
         for task in &hour.tasks {
             let known = self
@@ -238,7 +238,7 @@ fn merge_task(all: &mut HourTask, task: &HourTask) {
     let mut stats = TimingStats::new(all.period_ns);
     all.add_to(&mut stats);
     task.add_to(&mut stats);
-    all.stored = stats.counted().map(Stored::from).into();
+    all.stored = stats.counted().map(StoredDistribution::from).into();
     all.missed += task.missed;
     all.lost += task.lost;
     (all.policy, all.overrun) = (task.policy.clone(), task.overrun.clone());

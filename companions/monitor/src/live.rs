@@ -138,7 +138,7 @@ fn write_counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) 
     type Count = fn(&LiveTask) -> u64;
     let counts: [(&str, &str, Count); 3] = [
         ("jitterlab_activations", words::ACTIVATIONS, |task| task.stats.executed()),
-        ("jitterlab_missed", words::MISSED, |task| task.stats.seen_missed()),
+        ("jitterlab_missed", words::MISSED, |task| task.stats.least_missed()),
         ("jitterlab_lost", words::LOST, |task| task.lost),
     ];
     for (name, help, count) in counts {
@@ -234,7 +234,7 @@ fn write_histogram(
     Ok(())
 }
 
-/// Writes how well the machine serves each purpose, as far as that can be told.
+/// Writes the fitness of the machine for each purpose, as far as it is known.
 fn write_verdicts(text: &mut Exposition<'_>, machine: &str, state: &LiveState) -> io::Result<()> {
     text.begin_family("jitterlab_verdict", MetricType::Gauge, words::VERDICT)?;
     let Some(info) = &state.info else { return Ok(()) };

@@ -46,7 +46,12 @@ pub struct Listeners {
 }
 
 /// Delivers messages until all senders are gone.
-pub fn deliver(received: &Receiver<Message>, clock: &Arc<dyn Clock>, machine: &str, listeners: &Listeners) {
+pub fn deliver_messages(
+    received: &Receiver<Message>,
+    clock: &Arc<dyn Clock>,
+    machine: &str,
+    listeners: &Listeners,
+) {
     let mut alarms = Alarms::new(machine);
     let running = Arc::new(());
     loop {
@@ -97,7 +102,7 @@ fn log_alarm(notice: &Notice) {
     ]);
 }
 
-/// Logs what the monitor itself cannot do.
+/// Logs a failure of the monitor itself.
 pub fn log_trouble(what: &str) {
     send_to_journal(&[("MESSAGE", what), ("MESSAGE_ID", TROUBLE_ID), ("PRIORITY", "3")]);
 }

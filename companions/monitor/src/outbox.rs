@@ -55,7 +55,7 @@ pub fn hours_to_tables(hours: &[Hour], info: &RunInfo) -> Tables {
                     epoch_offset_ns: None,
                 },
             );
-            put_counts(&mut rows, task);
+            replace_counts(&mut rows, task);
             all.append(rows);
         }
     }
@@ -65,7 +65,7 @@ pub fn hours_to_tables(hours: &[Hour], info: &RunInfo) -> Tables {
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// Replaces the limits of a task's rows by the hour's own counts, and adds its causes and its worst starts.
-fn put_counts(rows: &mut Tables, task: &HourTask) {
+fn replace_counts(rows: &mut Tables, task: &HourTask) {
     let Some(key) = rows.slices.first().cloned() else { return };
     rows.limits.clear();
     rows.limits.extend(task.limit_counts.iter().filter_map(|above| {

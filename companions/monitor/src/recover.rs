@@ -13,14 +13,17 @@ use crate::folder::{self, Folder};
 use crate::hour::{Hour, HourEnd, Totals};
 use crate::task_counter::TaskCounter;
 
-/// Counts the journals that a killed monitor left, closes their days, and returns the end of the last hour.
+/// Counts the journals that a killed monitor left and closes their days; returns the end of the last hour.
 pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Option<HourEnd>, Error> {
     // Written halfway when the monitor was killed.
     for name in ["journal", "hours"] {
-        atomic_file::sweep(&folder.path().join(name));
+        atomic_file::remove_leftovers(&folder.path().join(name));
     }
-    let mut left: Vec<HourBeginning> =
-        folder.files("journal", ".json").iter().filter_map(|path| folder::read_json(path).ok()).collect();
+    let mut left: Vec<HourBeginning> = folder
+        .files_with_ending("journal", ".json")
+        .iter()
+        .filter_map(|path| folder::read_json(path).ok())
+        .collect();
     // Streams by their beginning, hours by their number: within a stream the time of day may have been set back.
     left.sort_by_key(|left| left.seq);
     let mut begun: BTreeMap<String, i64> = BTreeMap::new();
@@ -47,7 +50,7 @@ pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Opti
             && let Ok(reader) = &reader
             && let Some(hour) = count_journal(reader, beginning, machine, end.as_ref())?
         {
-            end = Some(hour.end());
+            end = Some(hour.hour_end());
             folder::write_json(&written, &hour)?;
         }
         if !written.exists() {
@@ -83,7 +86,7 @@ pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Opti
     Ok(end)
 }
 
-/// Figures of an hour from its journal; `None` where nothing was recorded.
+/// Counts the figures of an hour from its journal; `None` where nothing was recorded.
 fn count_journal(
     reader: &JournalReader,
     beginning: &HourBeginning,
@@ -91,10 +94,13 @@ fn count_journal(
     end: Option<&HourEnd>,
 ) -> Result<Option<Hour>, Error> {
     let info = reader.info();
-    let asked: Vec<&'static Purpose> =
+    let purposes: Vec<&'static Purpose> =
         beginning.purposes.iter().filter_map(|name| Purpose::by_name(name)).collect();
-    let mut counters: Vec<TaskCounter> =
-        info.tasks.iter().map(|run| TaskCounter::new(&run.spec.name, run.spec.period_ns, &asked)).collect();
+    let mut counters: Vec<TaskCounter> = info
+        .tasks
+        .iter()
+        .map(|run| TaskCounter::new(&run.spec.name, run.spec.period_ns, &purposes))
+        .collect();
     let mut sums: Vec<(TimingStats, Option<i64>)> =
         counters.iter().map(|counter| (TimingStats::new(counter.period_ns), None)).collect();
     reader.for_each_slice(|slice| {

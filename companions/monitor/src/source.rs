@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jitterlab_host::watch::{NotWatched, Target, Watch, WatchRequest};
-use jitterlab_host::{CausesWanted, Finished, Measurement, Request, Sink};
+use jitterlab_host::watch::{NotWatched, Target, ThreadWatch, WatchRequest};
+use jitterlab_host::{CauseRequest, FinishedRun, Measurement, Request, Sink};
 use jitterlab_model::{Activation, Error, RunCauses, TaskSpec};
 
 use crate::counter::Counter;
@@ -31,26 +31,26 @@ pub enum Source {
 pub struct SharedCounter(pub Arc<Mutex<Counter>>);
 
 impl SharedCounter {
-    /// The counter, even if a thread that had it panicked.
+    /// Locks the counter, even if a thread that held it panicked.
     pub fn lock(&self) -> MutexGuard<'_, Counter> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Sink for SharedCounter {
-    fn activations(&mut self, task: usize, rows: &[Activation]) {
+    fn take_activations(&mut self, task: usize, rows: &[Activation]) {
         self.lock().add_activations(task, rows);
     }
 
-    fn causes(&mut self, causes: &RunCauses) {
+    fn take_causes(&mut self, causes: &RunCauses) {
         self.lock().add_causes(causes);
     }
 
-    fn causes_wanted(&mut self, looked_for: bool) -> CausesWanted {
+    fn request_causes(&mut self, looked_for: bool) -> CauseRequest {
         self.lock().next_cause_request(looked_for)
     }
 
-    fn causes_refused(&mut self, error: &Error) {
+    fn note_refused_causes(&mut self, error: &Error) {
         self.lock().disable_causes(error);
     }
 }
@@ -96,7 +96,7 @@ fn watch_threads(
 ) -> Result<(), Error> {
     let command = std::env::args().collect();
     let request = WatchRequest { target: target.clone(), find_ns: FIND_NS, duration_ns: None, command };
-    let mut found = match Watch::find(&request, interrupted) {
+    let mut found = match ThreadWatch::find(&request, interrupted) {
         Ok(found) => found,
         Err(_) if interrupted.load(Ordering::Relaxed) => return Ok(()),
         Err(error)
@@ -112,7 +112,7 @@ fn watch_threads(
         Err(error) => return Err(error),
     };
     let period_ns = found.info().tasks.first().map_or(1_000_000, |task| task.spec.period_ns);
-    found.keep(counter.lock().keep_rule(period_ns));
+    found.set_keep(counter.lock().keep_rule(period_ns));
     counter.lock().begin_stream(new_stream_id()?, found.info().clone());
     let mut sink = counter.clone();
     let finished = found.run(&mut sink, &mut |_| tick(counter, on_tick), interrupted);
@@ -125,13 +125,13 @@ fn tick(counter: &SharedCounter, on_tick: &mut dyn FnMut()) {
     on_tick();
 }
 
-fn end_stream(counter: &SharedCounter, finished: &Finished) {
+fn end_stream(counter: &SharedCounter, finished: &FinishedRun) {
     let results: Vec<_> = finished.info.tasks.iter().map(|task| task.result.clone()).collect();
     counter.lock().end_stream(&results);
 }
 
 /// Fails if tasks ended by an overload or a failed wait.
-fn check_stop(finished: &Finished) -> Result<(), Error> {
+fn check_stop(finished: &FinishedRun) -> Result<(), Error> {
     use jitterlab_model::StopReason;
     match &finished.info.stop {
         Some(StopReason::Overloaded { overload, .. }) => Err((*overload).into()),

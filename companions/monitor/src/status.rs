@@ -70,7 +70,7 @@ pub fn read_status(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> R
     })
 }
 
-/// All hours as one run, with the verdict for one purpose or for all that its tasks test.
+/// Makes one run of all hours, with the verdict for one purpose or for all that its tasks test.
 fn measured_run(totals: &Totals, purpose: Option<&Purpose>) -> MeasuredRun {
     let specs = totals.tasks.iter().map(|task| TaskSpec {
         name: task.name.clone(),

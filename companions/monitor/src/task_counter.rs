@@ -8,7 +8,7 @@ use crate::hour::{LimitCount, MAX_WORST};
 
 /// Counts of a task in an hour.
 #[derive(Debug, Clone)]
-pub struct Counts {
+pub struct HourCounts {
     pub stats: TimingStats,
     /// Activations without a record.
     pub lost: u64,
@@ -22,9 +22,9 @@ pub struct Counts {
     pub worst_starts: Vec<(i64, i64)>,
 }
 
-impl Counts {
+impl HourCounts {
     fn new(period_ns: i64) -> Self {
-        Counts {
+        HourCounts {
             stats: TimingStats::new(period_ns),
             lost: 0,
             limit_counts: Vec::new(),
@@ -34,9 +34,9 @@ impl Counts {
         }
     }
 
-    /// Due times until now: served, missed, or without a record.
+    /// Number of due times until now: served, missed, or without a record.
     pub fn due_times(&self) -> u64 {
-        self.stats.executed() + self.stats.seen_missed() + self.lost
+        self.stats.executed() + self.stats.least_missed() + self.lost
     }
 
     fn keep_if_worst(&mut self, a: &Activation) {
@@ -59,16 +59,16 @@ pub struct TaskCounter {
     limits: LimitCounts,
     next_index: Option<u64>,
     /// The hour that is counted.
-    open: Counts,
+    open: HourCounts,
     /// The hour before it, where other tasks are still in that.
-    closed: Option<Counts>,
+    closed: Option<HourCounts>,
 }
 
 impl TaskCounter {
-    /// A counter of nothing, for the limits of these purposes, or of all that the period tests.
-    pub fn new(name: &str, period_ns: i64, asked: &[&'static Purpose]) -> Self {
-        let limits = LimitCounts::for_purposes(asked, period_ns);
-        let (next_index, open, closed) = (None, Counts::new(period_ns), None);
+    /// Counter without activations, for the limits of these purposes, or of all that the period tests.
+    pub fn new(name: &str, period_ns: i64, purposes: &[&'static Purpose]) -> Self {
+        let limits = LimitCounts::for_purposes(purposes, period_ns);
+        let (next_index, open, closed) = (None, HourCounts::new(period_ns), None);
         TaskCounter { name: name.into(), period_ns, limits, next_index, open, closed }
     }
 
@@ -78,7 +78,7 @@ impl TaskCounter {
     }
 
     /// Counts of the open hour.
-    pub fn open(&self) -> &Counts {
+    pub fn open_counts(&self) -> &HourCounts {
         &self.open
     }
 
@@ -87,7 +87,7 @@ impl TaskCounter {
         self.closed.is_some()
     }
 
-    /// Counts the next activations, all of one hour; returns what is broken by them.
+    /// Counts the next activations, all of one hour; returns the breaches of limits by them.
     pub fn push(&mut self, rows: &[Activation]) -> Vec<LimitBreach> {
         let mut broken = Vec::new();
         let count = &mut self.open;
@@ -104,25 +104,25 @@ impl TaskCounter {
         broken
     }
 
-    /// Counts due times that the source itself reports at its end and that no activation told of.
+    /// Counts missed due times and lost activations that only the source's own result contains.
     pub fn add_unreported(&mut self, missed: u64, lost: u64) {
         self.open.stats.add_missed(missed);
         self.open.lost += lost;
         self.open.next_due_ns += self.period_ns * (missed + lost) as i64;
     }
 
-    /// Closes the hour: activations that come are of the next.
+    /// Closes the hour: further activations count for the next.
     pub fn close_hour(&mut self) {
         self.closed = Some(self.take_open());
     }
 
     /// Removes and returns the counts of the hour that ends.
-    pub fn take_hour(&mut self) -> Counts {
+    pub fn take_hour(&mut self) -> HourCounts {
         self.closed.take().unwrap_or_else(|| self.take_open())
     }
 
-    fn take_open(&mut self) -> Counts {
-        let mut next = Counts::new(self.period_ns);
+    fn take_open(&mut self) -> HourCounts {
+        let mut next = HourCounts::new(self.period_ns);
         next.next_due_ns = self.open.next_due_ns;
         let stats = self.open.stats.take();
         next.stats = std::mem::replace(&mut self.open.stats, TimingStats::new(self.period_ns));
@@ -133,7 +133,7 @@ impl TaskCounter {
     }
 
     /// Starts above each limit in an hour's counts.
-    pub fn limit_counts(&self, count: &Counts) -> Vec<LimitCount> {
+    pub fn limit_counts(&self, count: &HourCounts) -> Vec<LimitCount> {
         let each = self.limits.limits().iter().zip(&count.limit_counts);
         each.map(|(limit, above)| LimitCount {
             purpose: limit.purpose.into(),

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::Workplace;
-use crate::error::in_the_way;
+use crate::Reproducer;
+use crate::error::path_in_the_way_error;
 use crate::measure::save_run;
 use crate::paper::Paper;
 use crate::statement::Evidence;
@@ -16,7 +16,7 @@ use crate::systems::{Kernels, System};
 use crate::words::Reproduction;
 use jitterlab_analysis::matrix::{
     Answer, CellMeasurement, CellSetting, CellStatistic, CellTiming, Matrix, MatrixIndex, Observation,
-    condition_effect, outlier_cpus, propose, same_cpu,
+    condition_effect, outlier_cpus, propose, same_cpu_effect,
 };
 use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
@@ -25,7 +25,7 @@ use jitterlab_host::matrix as cells;
 use jitterlab_kernel::Machine;
 use jitterlab_kernel::job::Step;
 use jitterlab_kernel::machine::TIME_SLICE_NS;
-use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::session::jitterlab_run_step;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Error, LoadRun, LoadSpec, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_report::matrix::{cpu_choice_sentence, observation_sentence};
@@ -75,7 +75,7 @@ pub struct AthlonReproduction {
     pub hog: Option<LoadRun>,
     /// Share of its time that the hog's processor was idle without load; `None` where it was not measured.
     pub idle: Option<f64>,
-    /// The longest turn of emulated processors that share counted time; `None` where the processors are real.
+    /// The longest time slice of emulated processors that share counted time; `None` where the processors are real.
     pub turn_ns: Option<i64>,
     /// Cells that an interrupted measurement left; another call measures them.
     pub left: usize,
@@ -92,7 +92,7 @@ pub struct ComparedObservation {
     pub statement: &'static str,
     pub printed: Option<Observation>,
     pub today: Option<Observation>,
-    /// True if turns of emulated processors favour today's answer, and may be all that is behind it.
+    /// True if time slices of emulated processors favour today's answer, and may be all that is behind it.
     pub turns_decide: bool,
 }
 
@@ -101,14 +101,14 @@ pub struct ComparedObservation {
 pub type OutlierCpus = Option<Vec<(u16, f64)>>;
 
 /// An observation of the report: its statement, its answer from a table, `None` if that has not the cells for it, and the answers
-/// that processors that take turns give even without an effect: any work on another processor makes a task wait.
+/// that time slices give even without an effect: any work on another processor makes a task wait.
 type ObservationTest = (&'static str, fn(&Matrix) -> Option<Observation>, &'static [Answer]);
 
 const ERROR: CellStatistic = CellStatistic::PeriodError;
 
 const OBSERVATIONS: [ObservationTest; 4] = [
-    ("same-cpu", |of| same_cpu(of, NO_LOAD, ERROR), &[Answer::Yes, Answer::Little]),
-    ("same-cpu-with-hogs", |of| same_cpu(of, HOGS, ERROR), &[Answer::Yes, Answer::Little]),
+    ("same-cpu", |of| same_cpu_effect(of, NO_LOAD, ERROR), &[Answer::Yes, Answer::Little]),
+    ("same-cpu-with-hogs", |of| same_cpu_effect(of, HOGS, ERROR), &[Answer::Yes, Answer::Little]),
     ("hogs", |of| condition_effect(of, (NO_LOAD, HOGS), &[0, 1], ERROR, true), &[Answer::Opposite]),
     (
         "proc",
@@ -118,13 +118,13 @@ const OBSERVATIONS: [ObservationTest; 4] = [
 ];
 
 impl AthlonReproduction {
-    /// Tests the observations on the measurements on `machine`, whose processors take turns of this length if they are emulated.
+    /// Tests the observations on the measurements on `machine`; `turn_ns` is the time slice of emulated processors.
     pub fn new(machine: SystemFacts, today: Matrix, turn_ns: Option<i64>) -> Self {
         let printed = printed_matrix();
-        let observations = OBSERVATIONS.map(|(statement, answer, of_turns)| {
+        let observations = OBSERVATIONS.map(|(statement, answer, of_time_slices)| {
             let found = answer(&today);
-            let is_of_turns = found.as_ref().is_some_and(|found| of_turns.contains(&found.answer));
-            let turns_decide = turn_ns.is_some() && is_of_turns;
+            let may_be_slices = found.as_ref().is_some_and(|found| of_time_slices.contains(&found.answer));
+            let turns_decide = turn_ns.is_some() && may_be_slices;
             ComparedObservation { statement, printed: answer(&printed), today: found, turns_decide }
         });
         AthlonReproduction {
@@ -165,9 +165,9 @@ impl AthlonReproduction {
     fn table_evidence(&self) -> impl Iterator<Item = Evidence> {
         let same = |servo: u16, base: u16| servo == base;
         let apart = |servo: u16, base: u16| servo != base;
-        let [on, off] = [means(&self.printed, same), means(&self.printed, apart)];
+        let [on, off] = [mean_errors(&self.printed, same), mean_errors(&self.printed, apart)];
         let ratios: Vec<_> = on.iter().zip(&off).map(|(on, off)| Some((*on)? / (*off)?)).collect();
-        let [here_on, here_off] = [means(&self.today, same), means(&self.today, apart)];
+        let [here_on, here_off] = [mean_errors(&self.today, same), mean_errors(&self.today, apart)];
         let diagonal =
             json!({ "ratios": ratios, "on": on, "off": off, "here_on": here_on, "here_off": here_off });
         let diagonal = Evidence::new("diagonal", "ratios", diagonal);
@@ -185,7 +185,7 @@ fn period_errors(matrix: &Matrix, series: &str, task: usize, are: impl Fn(u16, u
 }
 
 /// Means of the largest period errors: servo and base thread without load, then with hogs.
-fn means(matrix: &Matrix, are: impl Fn(u16, u16) -> bool) -> Vec<Option<f64>> {
+fn mean_errors(matrix: &Matrix, are: impl Fn(u16, u16) -> bool) -> Vec<Option<f64>> {
     let each = SERIES.into_iter().flat_map(|series| [0, 1].map(|task| (series, task)));
     let values = each.map(|(series, task)| period_errors(matrix, series, task, &are));
     values.map(|all| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)).collect()
@@ -204,11 +204,11 @@ fn pair_outliers(matrix: &Matrix) -> OutlierCpus {
 const PAIRS: usize = 16;
 
 /// Measures the missing cells of the report on this machine, and writes the results.
-pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
+pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     let guest = at.run_file(GUEST);
     if guest.exists() {
         // Cells of emulated processors, which are no part of this machine's.
-        return Err(in_the_way(&guest));
+        return Err(path_in_the_way_error(&guest));
     }
     let machine = facts::read(&Root::system());
     let mut index = match cells::read_index(at.directory)? {
@@ -216,12 +216,12 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
         None => plan_cells(at, &machine)?,
     };
     let (folder, interrupted) = (at.directory, at.interrupted);
-    let mut progress = at.announce_steps();
+    let mut progress = at.step_announcer();
     let mut experiment = Experiment::new(FinishedParts::without_file(), &mut progress, interrupted);
     cells::measure_cells(&mut index, folder, &mut experiment)?;
     drop(progress);
     let (hog, idle) = run_hog(at, &machine)?;
-    write(
+    save_results(
         at,
         AthlonReproduction { hog, idle, ..AthlonReproduction::new(machine, index.matrix(), None) },
         index,
@@ -229,7 +229,11 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
 }
 
 /// Writes the results, with the settings of the cells and the number of those that are left.
-fn write(at: &Workplace<'_>, found: AthlonReproduction, index: MatrixIndex) -> Result<Reproduction, Error> {
+fn save_results(
+    at: &Reproducer<'_>,
+    found: AthlonReproduction,
+    index: MatrixIndex,
+) -> Result<Reproduction, Error> {
     let (left, duration_ns) = (index.cells_left(), index.duration_ns);
     let found = AthlonReproduction { tasks: index.tasks, duration_ns, left, ..found };
     at.write_results(&found, found.evidence())
@@ -239,9 +243,9 @@ fn hog_load(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
     parse_loads(&format!("exec:while true; do echo \"nothing\" > /dev/null; done@{cpu}"))
 }
 
-/// The load of the report's hog, beside a task elsewhere, and the idle share of its processor without load.
-fn run_hog(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<(Option<LoadRun>, Option<f64>), Error> {
-    let mut usable = facts.usable().iter().collect::<Vec<_>>().into_iter();
+/// Measures the report's hog; returns its load, and the idle share of its processor without it.
+fn run_hog(at: &mut Reproducer<'_>, facts: &SystemFacts) -> Result<(Option<LoadRun>, Option<f64>), Error> {
+    let mut usable = facts.usable_cpus().iter().collect::<Vec<_>>().into_iter();
     let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok((None, None)) };
     let task =
         TaskSpec { name: "servo".into(), period_ns: 1_000_000, cpu: Some(other), ..TaskSpec::default() };
@@ -261,8 +265,8 @@ fn idle_share(before: Option<&SystemFacts>, after: Option<&SystemFacts>, cpu: u1
 }
 
 /// Plans the cells of the report's threads on a machine's CPUs; announces the choice where these are not all.
-fn plan_cells(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
-    let usable = facts.usable();
+fn plan_cells(at: &mut Reproducer<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
+    let usable = facts.usable_cpus();
     if usable.len() < 2 {
         return Err(Error::bad_use(
             "this machine has one CPU: there are no pairs to compare. `jitterlab run` \
@@ -270,7 +274,7 @@ fn plan_cells(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex
         ));
     }
     let chosen = propose(facts, &usable, 2, PAIRS);
-    if chosen.is_part() {
+    if chosen.omits_cpus() {
         (at.announce)(&cpu_choice_sentence(&chosen, "`jitterlab matrix` takes others"));
     }
     // CPUs of the report's hogs: two of those that the system may use.
@@ -309,21 +313,21 @@ const CPUS: (u16, &str) = (4, "isolcpus=2,3");
 const CELLS: &str = "cells";
 const GUEST: &str = "guest";
 
-/// The report's 32 cells, three times, on four emulated processors of a kernel with Xenomai where one is given, else with
+/// Measures the report's 32 cells three times, on four emulated processors of a kernel with Xenomai where one is given, else with
 /// PREEMPT_RT, in one boot.
-pub fn reproduce_in_virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
+pub fn reproduce_in_virtual_time(at: &mut Reproducer<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     let file = at.run_file(GUEST);
     let index = match cells::read_index(at.directory)? {
         Some(index) if at.reuse_run_file(&file) => index,
         // Cells of this machine, which took their time.
-        Some(_) => return Err(in_the_way(at.directory)),
+        Some(_) => return Err(path_in_the_way_error(at.directory)),
         None => measure_in_guest(at, kernels, &file)?,
     };
     let machine = Run::open(&file, &Hints::default())?.info().facts_before.clone().unwrap_or_default();
-    write(at, AthlonReproduction::new(machine, index.matrix(), Some(TIME_SLICE_NS)), index)
+    save_results(at, AthlonReproduction::new(machine, index.matrix(), Some(TIME_SLICE_NS)), index)
 }
 
-fn measure_in_guest(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
+fn measure_in_guest(at: &mut Reproducer<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
     let (cpus, isolated) = CPUS;
     let system = System::nearest_to_xenomai(&kernels.systems());
     let system = system.ok_or_else(|| Error::defect("no real-time system"))?;
@@ -339,7 +343,7 @@ fn measure_in_guest(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> R
     let reading = (system.wake == WakeMethod::Cobalt).then_some(READING);
     [NO_LOAD, HOGS].into_iter().chain(reading).for_each(|load| option("--load", load));
     tasks.iter().for_each(|task| option("--task", &task.to_string()));
-    let described = run_step(GUEST, &["--period", "1ms", "--count", "1"].map(String::from));
+    let described = jitterlab_run_step(GUEST, &["--period", "1ms", "--count", "1"].map(String::from));
     let machine = Machine { cpus, parameters: vec![isolated.into()], ..Machine::default() };
     let steps = vec![described, Step { name: CELLS.into(), command }];
     let kernel = system.kernel.as_ref().unwrap_or(&kernels.preempt_rt);
@@ -417,7 +421,7 @@ mod tests {
     fn the_report_s_author_is_confirmed() {
         let m = printed_matrix();
         for condition in ["none", "hog@0-1"] {
-            let same = same_cpu(&m, condition, CellStatistic::PeriodError).unwrap();
+            let same = same_cpu_effect(&m, condition, CellStatistic::PeriodError).unwrap();
             assert_eq!(same.answer, Answer::Yes, "{same:?}");
             assert!(same.factor < 0.6 && same.p < 0.01, "{same:?}");
         }
@@ -451,7 +455,7 @@ mod tests {
         // Two processors alone decide nothing.
         let mut two = printed_matrix();
         two.measurements.retain(|m| m.cpus.iter().all(|cpu| *cpu < 2));
-        let same = same_cpu(&two, "none", CellStatistic::PeriodError).unwrap();
+        let same = same_cpu_effect(&two, "none", CellStatistic::PeriodError).unwrap();
         assert_eq!((same.answer, same.interval), (Answer::CannotTell, None));
     }
 }

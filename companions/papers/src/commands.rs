@@ -12,7 +12,7 @@ use jitterlab_papers::paper::Paper;
 use jitterlab_papers::systems::Kernels;
 use jitterlab_papers::words;
 use jitterlab_papers::words::contents::PaperContents;
-use jitterlab_papers::{Workplace, athlon, epos, nist, time_management, twente};
+use jitterlab_papers::{Reproducer, athlon, epos, nist, time_management, twente};
 
 /// Which document, and how.
 #[derive(clap::Args)]
@@ -61,7 +61,7 @@ pub fn execute(args: &Args) -> CommandResult {
     };
     let kernels = args.in_virtual_time.then_some(&args.kernels);
     kernels.map_or(Ok(()), Kernels::check_images)?;
-    let mut at = Workplace {
+    let mut at = Reproducer {
         directory: &directory,
         machine: words::machine_text(paper, args.in_virtual_time, &facts::read(&Root::system())),
         kernels,

@@ -11,7 +11,7 @@ use serde::Serialize;
 use jitterlab_model::{Error, Policy, TaskSpec};
 use jitterlab_rt::compensate::RepeatedWake;
 use jitterlab_rt::wake::{Nanosleep, Wake};
-use jitterlab_rt::{Arrival, Linux, PeriodicLoop, System, WakeUp, broken, no_thread};
+use jitterlab_rt::{Arrival, Linux, PeriodicLoop, System, WakeUp, no_thread_error, thread_panic_error};
 
 /// The calls of one activation, in order. Times count from its due time on: before it they are negative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,7 +36,7 @@ pub struct Call {
 }
 
 impl Call {
-    pub fn took_ns(&self) -> i64 {
+    pub fn duration_ns(&self) -> i64 {
         self.done_ns - self.woken_ns
     }
 }
@@ -45,7 +45,7 @@ impl EarlyCalls {
     /// The calls of the activation with the median of its calls' total time. `waits`
     /// are the times at which each sleep was to end and did end, `starts` due time and start of each
     /// activation, both in order and by the same clock. `None` if no activation was called early.
-    pub fn median(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
+    pub fn median_activation(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
         let mut all: Vec<EarlyCalls> = Vec::new();
         let mut rest = waits;
         for &(due_ns, start_ns) in starts {
@@ -56,20 +56,24 @@ impl EarlyCalls {
             let polled = call_from_due(due_ns, *last_ns, start_ns);
             all.push(EarlyCalls { every_ns, returned, polled, of: 0, mean_polled_ns: 0 });
         }
-        all.sort_by_key(|calls| calls.returned.iter().chain([&calls.polled]).map(Call::took_ns).sum::<i64>());
+        all.sort_by_key(|calls| {
+            calls.returned.iter().chain([&calls.polled]).map(Call::duration_ns).sum::<i64>()
+        });
         let of = all.len() as u64;
-        let mean_polled_ns = all.iter().map(|calls| calls.polled.took_ns()).sum::<i64>() / of.max(1) as i64;
+        let mean_polled_ns =
+            all.iter().map(|calls| calls.polled.duration_ns()).sum::<i64>() / of.max(1) as i64;
         let middle = all.into_iter().nth(of as usize / 2)?;
         Some(EarlyCalls { of, mean_polled_ns, ..middle })
     }
 
+    /// Share of the distance of calls that the last call polled, on average.
     pub fn polled_share(&self) -> f64 {
         self.mean_polled_ns as f64 / self.every_ns as f64
     }
 
     /// Service time S as the task itself sees it, without switches: the median of the calls that returned.
     pub fn service_ns(&self) -> Option<i64> {
-        let mut took: Vec<i64> = self.returned.iter().map(Call::took_ns).collect();
+        let mut took: Vec<i64> = self.returned.iter().map(Call::duration_ns).collect();
         took.sort_unstable();
         took.get(took.len() / 2).copied()
     }
@@ -98,11 +102,11 @@ impl WakeUp<Linux> for RecordingSleep {
         let woken_ns = system.now_ns();
         // The channel has room for every wait there can be, so this neither blocks nor allocates.
         let _ = self.waits.try_send((asked_ns, woken_ns));
-        Ok(Wake::Read(Arrival::at(woken_ns)))
+        Ok(Wake::Read(Arrival::without_polling(woken_ns)))
     }
 }
 
-/// Measures the task `spec` (policy, processor and period of it) with a call every `every_ns`, and gives its most ordinary
+/// Measures the task `spec` (policy, processor and period of it) with a call every `every_ns`, and returns its median
 /// activation; `None` where none was called early.
 pub fn measure_early_calls(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, Error> {
     let room = ACTIVATIONS as usize * (spec.period_ns / every_ns.max(1) + 2) as usize;
@@ -111,12 +115,12 @@ pub fn measure_early_calls(spec: &TaskSpec, every_ns: i64) -> Result<Option<Earl
     let thread = thread::Builder::new()
         .name(spec.name.clone())
         .spawn(move || run_task(&task, every_ns, waits))
-        .map_err(no_thread);
-    let starts = thread.and_then(|thread| thread.join().unwrap_or_else(|_| Err(broken())));
+        .map_err(no_thread_error);
+    let starts = thread.and_then(|thread| thread.join().unwrap_or_else(|_| Err(thread_panic_error())));
     let starts = starts.map_err(|error| error.within(format!("task {}", spec.name)))?;
     // The thread is over, and its end of the channel with it.
     let waits: Vec<(i64, i64)> = noted.iter().collect();
-    Ok(EarlyCalls::median(every_ns, &waits, &starts))
+    Ok(EarlyCalls::median_activation(every_ns, &waits, &starts))
 }
 
 /// Runs a task with a call every `every_ns`; returns due time and start of each activation.
@@ -158,20 +162,20 @@ mod tests {
             (4_300, 4_400),
         ];
         let starts = [(1_000, 1_001), (2_000, 2_001), (3_000, 3_002), (4_000, 4_200)];
-        let shown = EarlyCalls::median(300, &waits, &starts).unwrap();
+        let shown = EarlyCalls::median_activation(300, &waits, &starts).unwrap();
         assert_eq!(shown.of, 3);
         assert_eq!(shown.returned, [Call { woken_ns: -700, done_ns: -694 }]);
         assert_eq!(shown.polled, Call { woken_ns: -400, done_ns: 2 });
-        assert_eq!((shown.service_ns(), shown.polled.took_ns()), (Some(6), 402));
+        assert_eq!((shown.service_ns(), shown.polled.duration_ns()), (Some(6), 402));
         // 301, 501 and 402 ns.
         assert_eq!(shown.mean_polled_ns, 401);
     }
 
     #[test]
     fn nothing_is_made_up_where_no_call_came_early() {
-        assert_eq!(EarlyCalls::median(300, &[], &[(1_000, 1_010)]), None);
-        assert_eq!(EarlyCalls::median(300, &[(900, 980)], &[]), None);
-        let only = EarlyCalls::median(300, &[(100, 900)], &[(1_000, 1_000)]).unwrap();
+        assert_eq!(EarlyCalls::median_activation(300, &[], &[(1_000, 1_010)]), None);
+        assert_eq!(EarlyCalls::median_activation(300, &[(900, 980)], &[]), None);
+        let only = EarlyCalls::median_activation(300, &[(100, 900)], &[(1_000, 1_000)]).unwrap();
         assert_eq!((only.service_ns(), only.returned.len()), (None, 0));
     }
 }

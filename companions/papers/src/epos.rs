@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::loads::Spread;
+use crate::loads::TimingSpread;
 use crate::paper::Paper;
 use crate::statement::Evidence;
 use crate::time_management;
 use crate::words::Reproduction;
-use crate::{Workplace, scratch_file};
+use crate::{Reproducer, scratch_file};
 use jitterlab_mcu::sweep::{self, Cell};
 use jitterlab_mcu::{
     AlarmFigures, Board, Compiler, CostFigures, DelayFigures, Firmware, McuPins, NearbyFigures, Program,
@@ -147,7 +147,7 @@ impl LedThread {
     }
 
     pub fn sd_without_event_ns(&self) -> Option<f64> {
-        Spread::from_values(&self.rounds_without_event()).map(|of| of.sd_ns)
+        TimingSpread::from_values(&self.rounds_without_event()).map(|of| of.sd_ns)
     }
 }
 
@@ -192,9 +192,9 @@ impl EposReproduction {
     }
 }
 
-/// Evidence on a column of table 1 that is known as printed and as measured, programmed alike: cells that differ by a count of the
-/// timer or less, and all.
-fn agreement(rows: &[ErrorRow], [printed, alike]: [usize; 2]) -> Value {
+/// Number and share of the cells of table 1 that differ by a count of the timer at most, between a printed column and the measured
+/// one with the same programming.
+fn column_agreement(rows: &[ErrorRow], [printed, alike]: [usize; 2]) -> Value {
     let pairs = rows.iter().filter_map(|row| {
         let (printed, alike) = row.errors_us[printed].zip(row.errors_us[alike])?;
         Some((printed - alike).abs() <= row.count_us)
@@ -252,7 +252,7 @@ impl EposReproduction {
         let far = shots(10_000_000);
         // Errors in proportion to their periods, the second of which is a hundred times as long.
         let times = far.zip(shots(100_000)).map(|(far, near)| far.0 / near.0 / 100.0);
-        let [mut periodic, mut shot] = [[0, 1], [3, 4]].map(|columns| agreement(&rows, columns));
+        let [mut periodic, mut shot] = [[0, 1], [3, 4]].map(|columns| column_agreement(&rows, columns));
         periodic["within"] = json!(differences.map(|all| all.into_iter().fold(0.0, f64::max)));
         shot["programming"] = json!(self.programming_cycles());
         let [far, right] = [far.map(|far| far.0 * 1e3), far.map(|far| far.1 * 1e3)];
@@ -296,7 +296,7 @@ const PERIOD_US: u32 = 100_000;
 const SERVICES: u32 = 100;
 
 /// Measures everything; `done` gets the number of measured cells of table 1, and of all cells.
-pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, Error> {
+pub fn reproduce(at: &Reproducer<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, Error> {
     let names = Strategy::ALL.map(|strategy| format!("leds-{strategy}"));
     at.remove_old_runs(&names)?;
     let compiler = Compiler::new()?;

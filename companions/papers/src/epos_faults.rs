@@ -72,7 +72,7 @@ fn all_faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault
 }
 
 /// Searches each column for the fault that gives most of its cells, and for one of its own for each other cell.
-pub fn search() -> Vec<FaultSearch> {
+pub fn search_faults() -> Vec<FaultSearch> {
     let columns = Strategy::ALL.into_iter().flat_map(|strategy| PRESCALERS.map(|clock| (strategy, clock)));
     columns.filter_map(|(strategy, prescaler)| search_column(strategy, prescaler)).collect()
 }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_count_too_many_gives_the_periodic_column_from_10_ms_on_and_four_cells_stay_unexplained() {
-        let found = search();
+        let found = search_faults();
         let (periodic, shots) = found.split_at(3);
         for column in periodic {
             assert_eq!((column.common.excess, column.common.late_us), (1, 0), "{column:?}");

@@ -30,7 +30,7 @@ use crate::statement::Evidence;
 use crate::systems::{Kernels, System};
 use crate::words::{PaperFigure, Reproduction, Results};
 use jitterlab_host::Progress;
-use jitterlab_host::scratch::Scratch;
+use jitterlab_host::scratch::ScratchFolder;
 use jitterlab_model::Error;
 use jitterlab_report::chart::Drawing;
 use jitterlab_report::page::{self, PageRun};
@@ -42,7 +42,7 @@ use jitterlab_trace::atomic_file;
 pub const RESULT: &str = "result.json";
 
 /// Place and settings for the repetition of a document.
-pub struct Workplace<'a> {
+pub struct Reproducer<'a> {
     pub directory: &'a Path,
     /// Machine or chip that it is measured on, for captions.
     pub machine: String,
@@ -55,7 +55,7 @@ pub struct Workplace<'a> {
     pub announce: &'a mut dyn FnMut(&str),
 }
 
-impl Workplace<'_> {
+impl Reproducer<'_> {
     fn systems(&self) -> Vec<System> {
         self.kernels.map_or_else(System::all_of_this_machine, Kernels::systems)
     }
@@ -78,15 +78,15 @@ impl Workplace<'_> {
         let files = names.iter().map(|name| self.run_file(name)).filter(|file| file.exists());
         for file in files {
             if !self.directory.join(RESULT).exists() {
-                return Err(error::in_the_way(&file));
+                return Err(error::path_in_the_way_error(&file));
             }
             fs::remove_file(&file).map_err(Error::file("remove", &file))?;
         }
         Ok(())
     }
 
-    /// A callback that announces the steps of an experiment as they begin.
-    fn announce_steps(&mut self) -> impl FnMut(&Progress) {
+    /// Returns a callback that announces the steps of an experiment as they begin.
+    fn step_announcer(&mut self) -> impl FnMut(&Progress) {
         |now: &Progress| {
             if now.begins {
                 (self.announce)(&progress::step_with_time_left(&now.step, now.remaining_ns));
@@ -119,16 +119,16 @@ impl Workplace<'_> {
     }
 }
 
-/// A file with this text, in a directory that is removed with the first value.
-fn scratch_file(name: &str, text: &str) -> Result<(Scratch, PathBuf), Error> {
-    let scratch =
-        Scratch::new().map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
+/// Writes a text to a new file, in a directory that is removed with the first value.
+fn scratch_file(name: &str, text: &str) -> Result<(ScratchFolder, PathBuf), Error> {
+    let scratch = ScratchFolder::new()
+        .map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
     let file = scratch.path().join(name);
     fs::write(&file, text).map_err(Error::file("write", &file))?;
     Ok((scratch, file))
 }
 
-fn read_runs(files: &[PathBuf]) -> Result<Vec<PageRun>, Error> {
+fn open_page_runs(files: &[PathBuf]) -> Result<Vec<PageRun>, Error> {
     let runs = files.iter().map(|file| Run::open(file, &Hints::default()));
     page::read_page_runs(&runs.collect::<Result<Vec<_>, _>>()?, None)
 }

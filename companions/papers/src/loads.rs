@@ -9,11 +9,11 @@ use serde::Serialize;
 /// Stretches that a run is cut into: enough for a narrow interval of their median.
 pub const STRETCHES: usize = 20;
 
-/// Times that each measurement on this machine is repeated, in turns with the others: one alone does not show how it varies.
-pub const TURNS: usize = 3;
+/// Times that each measurement on this machine is repeated, interleaved with the others: one alone does not show how it varies.
+pub const REPETITIONS: usize = 3;
 
 /// A function that takes a document's values from a run's activations: [`latencies`], [`loop_durations`], [`execution_times`].
-pub type Extract = fn(&[Activation]) -> Vec<f64>;
+pub type Extractor = fn(&[Activation]) -> Vec<f64>;
 
 pub fn latencies(activations: &[Activation]) -> Vec<f64> {
     activations.iter().map(|one| one.latency_ns() as f64).collect()
@@ -29,7 +29,7 @@ pub fn execution_times(activations: &[Activation]) -> Vec<f64> {
 
 /// The timing of one measurement, or of a stretch of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Spread {
+pub struct TimingSpread {
     pub min_ns: i64,
     pub mean_ns: f64,
     pub sd_ns: f64,
@@ -38,7 +38,7 @@ pub struct Spread {
     pub missed: u64,
 }
 
-impl Spread {
+impl TimingSpread {
     /// Timing by the values of a measurement without missed activations; `None` for fewer than two.
     pub fn from_values(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
@@ -48,7 +48,7 @@ impl Spread {
         let (min_ns, max_ns) = (low? as i64, high? as i64);
         let sd_ns = (squares / (n - 1.0)).sqrt();
         let executed = values.len() as u64;
-        (executed > 1).then_some(Spread { min_ns, mean_ns, sd_ns, max_ns, executed, missed: 0 })
+        (executed > 1).then_some(TimingSpread { min_ns, mean_ns, sd_ns, max_ns, executed, missed: 0 })
     }
 
     pub fn range_ns(&self) -> i64 {
@@ -56,10 +56,10 @@ impl Spread {
     }
 }
 
-/// Cuts the values of a run into equal stretches; the values behind the last are left out.
-pub fn stretches(values: &[f64]) -> impl Iterator<Item = Spread> {
+/// Returns the timing of each equal stretch of a run's values; those behind the last stretch are left out.
+pub fn stretch_timings(values: &[f64]) -> impl Iterator<Item = TimingSpread> {
     let length = (values.len() / STRETCHES).max(2);
-    values.chunks_exact(length).take(STRETCHES).filter_map(Spread::from_values)
+    values.chunks_exact(length).take(STRETCHES).filter_map(TimingSpread::from_values)
 }
 
 /// Result of a system under one load, all its runs together.
@@ -71,10 +71,10 @@ pub struct LoadResult {
     /// Intensity that each run of the load reached.
     pub done: Vec<String>,
     /// Result of all runs together; `None` if nothing was measured.
-    pub found: Option<Spread>,
+    pub found: Option<TimingSpread>,
     /// Stretches of all runs.
     #[serde(skip)]
-    pub stretches: Vec<Spread>,
+    pub stretches: Vec<TimingSpread>,
     /// Values of the first run, in order.
     #[serde(skip)]
     pub first: Vec<f64>,
@@ -95,7 +95,7 @@ pub struct LoadFigures {
 }
 
 /// A statistic of a measurement or of a stretch: [`MEAN`], [`SD`], [`RANGE`].
-pub type Statistic = fn(&Spread) -> f64;
+pub type Statistic = fn(&TimingSpread) -> f64;
 
 pub const MEAN: Statistic = |of| of.mean_ns;
 pub const SD: Statistic = |of| of.sd_ns;
@@ -148,7 +148,7 @@ mod tests {
 
     /// A measurement with this standard deviation and range, for tests; `None` for one that failed.
     pub(crate) fn example_load(condition: &str, sd_ns: Option<f64>) -> LoadResult {
-        let found = |sd_ns: f64| Spread {
+        let found = |sd_ns: f64| TimingSpread {
             min_ns: 900_000,
             mean_ns: 1e6,
             sd_ns,
@@ -172,8 +172,8 @@ mod tests {
             let start = |k: i64| Activation { start_ns: k * 1_000_000 + k % 2 * 10, ..Activation::default() };
             loop_durations(&(0..=count).map(start).collect::<Vec<_>>())
         };
-        assert_eq!(stretches(&starts(1)).count(), 0);
-        let all: Vec<Spread> = stretches(&starts(400)).collect();
+        assert_eq!(stretch_timings(&starts(1)).count(), 0);
+        let all: Vec<TimingSpread> = stretch_timings(&starts(400)).collect();
         assert_eq!(all.len(), STRETCHES);
         assert!(all.iter().all(|of| (of.mean_ns - 1e6).abs() < 1e-6 && of.range_ns() == 20));
         assert!(all.iter().all(|of| (of.sd_ns - 10.0 * (20f64 / 19.0).sqrt()).abs() < 1e-6));

@@ -5,15 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::loads::{Extract, LoadFigures, LoadResult, Spread, SystemResults, TURNS, stretches};
+use crate::loads::{
+    Extractor, LoadFigures, LoadResult, REPETITIONS, SystemResults, TimingSpread, stretch_timings,
+};
 use crate::systems::{DIVIDED, LoadCase, System};
-use crate::words::{boot_again_text, boot_without_devices_text};
-use crate::{Workplace, read_runs};
+use crate::words::{boot_without_devices_text, second_boot_text};
+use crate::{Reproducer, open_page_runs};
 use jitterlab_host::load::parse_loads;
 use jitterlab_host::{Request, record_to};
 use jitterlab_kernel::devices::{DISK, PEER};
 use jitterlab_kernel::qemu::{JobRefused, NoCompleteAnswer};
-use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::session::jitterlab_run_step;
 use jitterlab_kernel::{
     Devices, GuestRun, GuestTime, KernelChoice, KernelSession, Machine, NetworkCard, job, programs,
 };
@@ -35,7 +37,7 @@ pub(crate) struct LoadRuns {
 /// Measurements in one boot: the name of each, and its options of `jitterlab run`.
 type GuestRuns = Vec<(String, Vec<String>)>;
 
-impl Workplace<'_> {
+impl Reproducer<'_> {
     /// Measures tasks under a load (as `--load` takes it) into a run file of that name. A file that exists
     /// is kept, so that an interrupted reproduction continues where it was.
     pub(crate) fn measure(
@@ -87,34 +89,34 @@ impl Workplace<'_> {
         }
         let request =
             |task| Request { duration_ns: Some(duration_ns), why: true, ..Request::for_tasks(vec![task]) };
-        names.iter().map(|name| self.record(name, "none", request(system.adapt(task)))).collect()
+        names.iter().map(|name| self.record(name, "none", request(system.adapt_task(task)))).collect()
     }
 
-    /// Measures a task on systems under all loads, in turns here or in one boot; run files that exist are kept.
+    /// Measures a task on systems under all loads, interleaved here or in one boot; run files that exist are kept.
     pub(crate) fn measure_loads(
         &mut self,
         systems: &[System],
         loads: &[LoadCase],
         task: &TaskSpec,
-        timing: Extract,
+        timing: Extractor,
     ) -> Result<LoadRuns, Error> {
-        let name = |system: &System, case: &LoadCase, turn: usize| match turn {
+        let name = |system: &System, case: &LoadCase, repetition: usize| match repetition {
             0 => format!("{}-{}", system.name, case.name),
-            turn => format!("{}-{}-{}", system.name, case.name, turn + 1),
+            repetition => format!("{}-{}-{}", system.name, case.name, repetition + 1),
         };
         let in_virtual_time = self.kernels.is_some();
-        let turns = if in_virtual_time { 1 } else { TURNS };
+        let repetitions = if in_virtual_time { 1 } else { REPETITIONS };
         let (mut boots, here): (Vec<_>, Vec<_>) = systems.iter().partition(|system| system.kernel.is_some());
-        for turn in 0..turns {
+        for repetition in 0..repetitions {
             for system in &here {
                 for case in loads {
-                    let (name, tasks) = (name(system, case, turn), vec![system.adapt(task)]);
+                    let (name, tasks) = (name(system, case, repetition), vec![system.adapt_task(task)]);
                     self.measure(&name, tasks, &system.load_text(case), self.duration_ns)?;
                 }
             }
         }
         // First those on a core of Xenomai, whose images are the user's own and fail where a core does not run.
-        boots.sort_by_key(|system| !system.has_core());
+        boots.sort_by_key(|system| !system.uses_xenomai_core());
         for system in boots {
             // Each of several processors is as slow as all of them.
             let duration = Exact(self.duration_ns / if system.is_divided { 5 } else { 1 }).to_string();
@@ -140,13 +142,14 @@ impl Workplace<'_> {
         for system in systems {
             let (mut found, mut firsts) = (Vec::new(), Vec::new());
             for case in loads {
-                let files: Vec<PathBuf> =
-                    (0..turns).map(|turn| self.run_file(&name(system, case, turn))).collect();
+                let files: Vec<PathBuf> = (0..repetitions)
+                    .map(|repetition| self.run_file(&name(system, case, repetition)))
+                    .collect();
                 found.push(load_result(case, &files, timing)?);
                 firsts.extend(files.into_iter().next());
             }
             all.figures.systems.push(SystemResults { system: system.name.into(), loads: found });
-            all.runs.push(read_runs(&firsts)?);
+            all.runs.push(open_page_runs(&firsts)?);
         }
         Ok(all)
     }
@@ -163,10 +166,10 @@ impl Workplace<'_> {
         let runs = runs.into_iter().zip(&files);
         let missing: Vec<_> = runs.filter(|(_, file)| !self.reuse_run_file(file)).collect();
         let (Some(kernel), false) = (&system.kernel, missing.is_empty()) else { return Ok(files) };
-        let task = system.adapt(task);
+        let task = system.adapt_task(task);
         let step = |(name, options): &(String, Vec<String>)| {
             let task = ["--task".into(), task.to_string()];
-            run_step(name, &[&task[..], &options[..]].concat())
+            jitterlab_run_step(name, &[&task[..], &options[..]].concat())
         };
         let mut machine = Machine { memory_mib: MEMORY_MIB, devices, ..Machine::default() };
         if system.is_divided {
@@ -204,7 +207,7 @@ impl Workplace<'_> {
         if let Err(lost) = answer.as_ref()
             && lost.is(NoCompleteAnswer)
         {
-            (self.announce)(&boot_again_text(name));
+            (self.announce)(&second_boot_text(name));
             answer = session.run_on(kernel, &mut *self.announce, &mut |_| ());
         }
         answer.map_err(|error| error.within(name))
@@ -226,8 +229,12 @@ fn guest_devices(loads: &[LoadCase]) -> Devices {
     Devices { disk: is_named(DISK), network }
 }
 
-/// Result of a load from the run files of all its turns.
-pub(crate) fn load_result(case: &LoadCase, files: &[PathBuf], timing: Extract) -> Result<LoadResult, Error> {
+/// Result of a load from the run files of all its repetitions.
+pub(crate) fn load_result(
+    case: &LoadCase,
+    files: &[PathBuf],
+    timing: Extractor,
+) -> Result<LoadResult, Error> {
     let (condition, load) = (case.name.into(), case.load.into());
     let mut all = LoadResult { condition, load, ..LoadResult::default() };
     let (mut values, mut executed, mut missed) = (Vec::new(), 0, 0);
@@ -235,7 +242,7 @@ pub(crate) fn load_result(case: &LoadCase, files: &[PathBuf], timing: Extract) -
         let run = Run::open(file, &Hints::default())?;
         let activations = run.activations(0, 0..u64::MAX)?;
         let of_run = timing(&activations);
-        all.stretches.extend(stretches(&of_run));
+        all.stretches.extend(stretch_timings(&of_run));
         all.done.extend(run.info().loads.iter().map(ToString::to_string));
         if case.load.contains(',') {
             // Devices may have been left out.
@@ -250,6 +257,6 @@ pub(crate) fn load_result(case: &LoadCase, files: &[PathBuf], timing: Extract) -
             all.first = of_run;
         }
     }
-    all.found = Spread::from_values(&values).map(|of| Spread { executed, missed, ..of });
+    all.found = TimingSpread::from_values(&values).map(|of| TimingSpread { executed, missed, ..of });
     Ok(all)
 }

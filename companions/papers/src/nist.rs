@@ -14,7 +14,7 @@ use crate::statement::Evidence;
 use crate::systems::{LoadCase, System};
 use crate::torques::{self, TorqueRow};
 use crate::words::Reproduction;
-use crate::{Workplace, nist_control, nist_jitter};
+use crate::{Reproducer, nist_control, nist_jitter};
 use jitterlab_analysis::causes::{ClustersWithPaths, ListedEvents};
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_model::causes::Step;
@@ -54,7 +54,7 @@ impl ClusterCauses {
 
     /// Evidence on the paper's statement about a service time from the timer's interrupt to the task's output, as an oscilloscope
     /// shows it, against the processor's time for a wake-up. Events lengthen the former: only that it is shorter can be told.
-    pub fn service_time(&self, processor_ns: f64) -> Evidence {
+    pub fn service_time_evidence(&self, processor_ns: f64) -> Evidence {
         let to_start = MedianInterval::from_values(self.to_start_ns.iter().copied());
         let latest_ns = to_start.and_then(|of| of.interval).map(|(_, high)| high);
         let is_shorter = latest_ns.is_some_and(|ns| ns < processor_ns);
@@ -64,7 +64,7 @@ impl ClusterCauses {
     }
 
     /// Evidence on the paper's statement that code paths make the clusters.
-    pub fn code_paths(&self) -> Evidence {
+    pub fn code_path_evidence(&self) -> Evidence {
         let several = self.each.iter().filter(|series| series.lambda.is_some()).count();
         let values =
             json!({ "explained": self.explained_share(), "series": self.each.len(), "several": several });
@@ -73,7 +73,7 @@ impl ClusterCauses {
 }
 
 /// A statistic of a system under each of these loads.
-fn statistics(system: &SystemResults, conditions: &[&str], number: Statistic) -> Vec<Option<f64>> {
+fn statistic_under(system: &SystemResults, conditions: &[&str], number: Statistic) -> Vec<Option<f64>> {
     conditions.iter().map(|name| system.find_load(name)?.statistic(number)).collect()
 }
 
@@ -90,14 +90,14 @@ pub fn load_evidence(found: &LoadFigures) -> Vec<Evidence> {
     let [normal, network, disk] = CONDITIONS;
     let grows = |system: &SystemResults| {
         let growth = [network, disk].map(|load| against(system, normal, load, RANGE));
-        let ranges = statistics(system, &CONDITIONS, RANGE);
+        let ranges = statistic_under(system, &CONDITIONS, RANGE);
         let values = json!({ "system": system.system, "growth": growth, "ranges": ranges });
         Evidence::new("range-grows", "growth", values)
     };
     let dirtied = |system: &SystemResults| {
         let [computing, cache] = CACHE;
         system.find_load(cache)?;
-        let (later, means) = (against(system, computing, cache, MEAN), statistics(system, &CACHE, MEAN));
+        let (later, means) = (against(system, computing, cache, MEAN), statistic_under(system, &CACHE, MEAN));
         let values = json!({ "system": system.system, "later": later, "means": means });
         Some(Evidence::new("cache-dirtied", "later", values))
     };
@@ -114,7 +114,7 @@ pub fn load_evidence(found: &LoadFigures) -> Vec<Evidence> {
     let differs = differs.then_some(true);
     let patterns = json!({ "differs": differs, "factor": apart, "means": of_both(MEAN) });
     let comparable = json!({ "factor": between(RANGE), "ranges": of_both(RANGE) });
-    let worst = systems().flat_map(|system| statistics(system, &CONDITIONS, |of| of.max_ns as f64));
+    let worst = systems().flat_map(|system| statistic_under(system, &CONDITIONS, |of| of.max_ns as f64));
     let mut all: Vec<Evidence> = systems().map(grows).collect();
     all.push(Evidence::new("comparable", "factor", comparable));
     all.push(Evidence::new("different-patterns", "differs", patterns));
@@ -175,16 +175,19 @@ impl NistReproduction {
         let Some(MachineResults { jitter, control, .. }) = &self.machine else {
             // Hard real time: none of the systems of a machine may be.
             let hard = real_time_systems(&self.loads).map(|system| {
-                let ranges = statistics(system, &CONDITIONS, RANGE);
+                let ranges = statistic_under(system, &CONDITIONS, RANGE);
                 let values = json!({ "system": system.system, "ranges": ranges });
                 Evidence::new("hard-jitter", "ranges", values)
             });
-            let clusters = std::iter::once(self.clusters.code_paths());
+            let clusters = std::iter::once(self.clusters.code_path_evidence());
             return clusters.chain(load_evidence(&self.loads)).chain(hard).collect();
         };
         let mut all: Vec<Evidence> = torques::evidence().collect();
         all.extend(jitter.evidence());
-        all.extend([self.clusters.code_paths(), self.clusters.service_time(jitter.service.often_ns)]);
+        all.extend([
+            self.clusters.code_path_evidence(),
+            self.clusters.service_time_evidence(jitter.service.often_ns),
+        ]);
         all.extend(load_evidence(&self.loads));
         all.extend(control.evidence());
         all
@@ -192,7 +195,7 @@ impl NistReproduction {
 }
 
 /// Repeats the report on this machine, or the parts of it that are possible on kernels in virtual time.
-pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
+pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     let on_machine = at.kernels.is_none();
     if on_machine {
         at.remove_old_runs(&nist_jitter::RUN_FILES.map(String::from))?;
@@ -218,7 +221,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
 }
 
 /// Measures the task as an ordinary one, which is no real-time system.
-fn measure_ordinary(at: &mut Workplace<'_>) -> Result<Vec<SystemResults>, Error> {
+fn measure_ordinary(at: &mut Reproducer<'_>) -> Result<Vec<SystemResults>, Error> {
     let mut systems = at.systems();
     systems.retain(System::is_ordinary);
     Ok(at.measure_loads(&systems, &STRESS, &nist_task(), latencies)?.figures.systems)
@@ -228,9 +231,9 @@ fn nist_task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() }
 }
 
-/// The clusters of figures 1 and 2, with the paths that make them. Events of Linux say nothing about tasks on a core beside it, and
-/// the first system has none.
-fn measure_clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
+/// Measures the clusters of figures 1 and 2, with the paths that make them. Events of Linux say nothing about tasks on a core
+/// next to it, and the first system has none.
+fn measure_clusters(at: &mut Reproducer<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
     let Some(system) = systems.first() else { return Ok(ClusterCauses::default()) };
     let mut found = ClusterCauses { system: system.name.into(), ..ClusterCauses::default() };
     let names = (1..=TRACED).map(|number| format!("{}-traced-{number}", system.name)).collect();
@@ -253,7 +256,7 @@ fn measure_clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<Cluste
 }
 
 /// Measures these systems under all loads and draws their histograms; the first two are figures 3a and 3b.
-fn run_loads(at: &mut Workplace<'_>, systems: &[System], loads: &[LoadCase]) -> Result<LoadFigures, Error> {
+fn run_loads(at: &mut Reproducer<'_>, systems: &[System], loads: &[LoadCase]) -> Result<LoadFigures, Error> {
     let LoadRuns { figures, mut runs } = at.measure_loads(systems, loads, &nist_task(), latencies)?;
     runs.iter_mut().for_each(|runs| runs.truncate(CONDITIONS.len()));
     for ((number, system), runs) in systems.iter().enumerate().zip(&runs) {
@@ -269,7 +272,7 @@ fn run_loads(at: &mut Workplace<'_>, systems: &[System], loads: &[LoadCase]) -> 
     Ok(figures)
 }
 
-fn write_histogram(at: &Workplace<'_>, name: &str, runs: &[PageRun]) -> Result<(), Error> {
+fn write_histogram(at: &Reproducer<'_>, name: &str, runs: &[PageRun]) -> Result<(), Error> {
     let charts = Figure::HISTOGRAM.charts(Quantity::Latency, runs, &[])?;
     at.write_figures(&[(name.into(), charts)])
 }
@@ -333,8 +336,11 @@ mod tests {
             let found = ClusterCauses { each, ..ClusterCauses::default() };
             let statements = Paper::Nist.statements();
             let statement = statements.iter().find(|of| of.name == "code-paths").unwrap();
-            assert_eq!(found.service_time(5e3).values["processor"], 5e3);
-            (statement.verdict(&found.code_paths()), found.median_series().and_then(|series| series.lambda))
+            assert_eq!(found.service_time_evidence(5e3).values["processor"], 5e3);
+            (
+                statement.verdict(&found.code_path_evidence()),
+                found.median_series().and_then(|series| series.lambda),
+            )
         };
         assert_eq!(verdict(&[Some(0.9); 8]), (Holds, Some(0.9)));
         assert_eq!(verdict(&[Some(0.1); 8]), (DoesNotHold, Some(0.1)));

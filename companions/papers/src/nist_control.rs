@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::json;
 
-use crate::Workplace;
+use crate::Reproducer;
 use crate::loads::LoadFigures;
 use crate::nist_jitter::PERIOD_NS;
 use crate::statement::Evidence;
@@ -57,13 +57,13 @@ impl NistControl {
 const ACTIVATIONS: usize = 2_000;
 
 /// Judges the systems of figure 3 by their first runs under this load, and a simulated microcontroller, if its compiler is there.
-pub fn measure(at: &Workplace<'_>, loads: &LoadFigures, load: &str) -> Result<NistControl, Error> {
+pub fn measure(at: &Reproducer<'_>, loads: &LoadFigures, load: &str) -> Result<NistControl, Error> {
     let mut found = NistControl::default();
     for system in &loads.systems {
         let file = at.run_file(&format!("{}-{load}", system.system));
         let task = OneTask::new(Run::open(&file, &Hints::default())?, None, |_| ())?;
         let jitter_ns = task.stats.latency.peak_to_peak_ns().unwrap_or_default();
-        found.rows.push(evaluate(format!("{}, {load} load", system.system), jitter_ns, &task)?);
+        found.rows.push(control_row(format!("{}, {load} load", system.system), jitter_ns, &task)?);
     }
     let compiler = match Compiler::new() {
         Err(error) if is_missing(&error) => {
@@ -78,18 +78,24 @@ pub fn measure(at: &Workplace<'_>, loads: &LoadFigures, load: &str) -> Result<Ni
         let jitter_ns = stats.latency.peak_to_peak_ns().unwrap_or_default();
         let interrupts = if locked { "off" } else { "on" };
         let name = format!("ATmega328P at 16 MHz, interrupts {interrupts}");
-        found.rows.push(evaluate(name, jitter_ns, run.activations.as_slice())?);
+        found.rows.push(control_row(name, jitter_ns, run.activations.as_slice())?);
         found.polled_ns.push(jitter_ns as f64);
     }
     Ok(found)
 }
 
-fn evaluate<R: Record + ?Sized>(computer: String, jitter_ns: i64, record: &R) -> Result<ControlRow, Error> {
-    let plant: Plant = catalog::known("dc-servo")?;
+/// Judges a computer by its jitter and the cost of its record for a servo loop.
+fn control_row<R: Record + ?Sized>(name: String, jitter_ns: i64, record: &R) -> Result<ControlRow, Error> {
+    let plant: Plant = catalog::known_device("dc-servo")?;
     let evaluation = SingleTaskLoop::new(plant, PERIOD_NS).evaluate(record)?;
     let motor = printed_motors().into_iter().next();
     let torque = motor.map_or(0.0, |motor| motor.torque_percent(jitter_ns as f64 * 1e-9) / 100.0);
-    Ok(ControlRow { computer, jitter_ns: jitter_ns as f64, torque, loop_cost: evaluation.loss().jitter })
+    Ok(ControlRow {
+        computer: name,
+        jitter_ns: jitter_ns as f64,
+        torque,
+        loop_cost: evaluation.loss().jitter,
+    })
 }
 
 #[cfg(test)]

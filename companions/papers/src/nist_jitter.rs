@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::early_calls::EarlyCalls;
 use crate::statement::Evidence;
-use crate::{Workplace, early_calls};
+use crate::{Reproducer, early_calls};
 use jitterlab_analysis::Statistics;
 use jitterlab_analysis::clusters::{LatencyCluster, latency_clusters};
 use jitterlab_analysis::compensation::nist::optimum;
@@ -104,8 +104,8 @@ const PAIRS: usize = 10;
 const SERIES_PER_BLOCK: usize = 10;
 
 /// Deviations of the first samples from the line through them.
-fn fit_line(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
-    Deviations::from_series(&series[..samples.min(series.len())]).ok_or_else(too_few)
+fn deviations_from_line(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
+    Deviations::from_series(&series[..samples.min(series.len())]).ok_or_else(too_few_activations_error)
 }
 
 /// Deviations of each successive series of samples in a block.
@@ -123,7 +123,7 @@ fn median_series(blocks: &[Block]) -> Result<Deviations, Error> {
     let mut all: Vec<Deviations> = blocks.iter().flat_map(split_series).collect();
     all.sort_by(|a, b| a.residual.peak_to_peak().total_cmp(&b.residual.peak_to_peak()));
     let middle = all.len() / 2;
-    all.into_iter().nth(middle).ok_or_else(too_few)
+    all.into_iter().nth(middle).ok_or_else(too_few_activations_error)
 }
 
 /// Size of the first deviation of a block, whose thread has just begun, over the median size of the others in its first series.
@@ -136,10 +136,10 @@ fn first_sample_factor(block: &Block) -> Option<f64> {
 
 pub const RUN_FILES: [&str; 3] = ["series", "uncompensated", "compensated"];
 
-pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
+pub fn measure(at: &mut Reproducer<'_>) -> Result<NistJitter, Error> {
     let (duration_ns, interrupted) = (at.duration_ns, at.interrupted);
     let files = RUN_FILES.map(|name| at.run_file(name));
-    let mut progress = at.announce_steps();
+    let mut progress = at.step_announcer();
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
     let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
@@ -152,7 +152,10 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     bench.begin_step(TrialStep::NistSeries);
     let short = bench.measure_whole_block(&plain, PERIOD_NS * SHORT as i64)?;
     let long = [bench.measure_whole_block(&plain, duration_ns.max(3 * PERIOD_NS))?];
-    let (first, second) = (fit_line(&short.activations, SHORT)?, fit_line(&long[0].activations, usize::MAX)?);
+    let (first, second) = (
+        deviations_from_line(&short.activations, SHORT)?,
+        deviations_from_line(&long[0].activations, usize::MAX)?,
+    );
 
     bench.begin_step(TrialStep::NistCalls);
     let early_calls = early_calls::measure_early_calls(&plain, PRINTED_EVERY_NS)?;
@@ -170,7 +173,7 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         DEFAULT_WISH,
         service.often_ns,
     )
-    .ok_or_else(too_few)?;
+    .ok_or_else(too_few_activations_error)?;
     let margin_ns = recommendation.margin_ns;
     let compensated = bench.with_compensation(Compensation::Margin { margin_ns });
     let blocks = bench.measure_all_in_turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
@@ -206,14 +209,14 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     };
     let saved = [(&plain, &long[..]), (&plain, &blocks[0]), (&compensated, &blocks[1])];
     for ((spec, blocks), file) in saved.into_iter().zip(&files) {
-        bench.save(spec, blocks, file)?;
+        bench.save_blocks(spec, blocks, file)?;
     }
     drop(progress);
     missing.iter().for_each(|part| (at.announce)(&note_sentence(part)));
     Ok(result)
 }
 
-/// Error for too few points: no line fits them, and nothing can be recommended from them.
-fn too_few() -> Error {
+/// Error for too few activations to fit a line or to recommend from.
+fn too_few_activations_error() -> Error {
     Error::not_measured("too few activations were measured").remedy("raise --duration")
 }

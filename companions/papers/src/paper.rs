@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::statement::{Evidence, Statement, StatementVerdict};
-use crate::values::{fill, fill_cell, to_json};
+use crate::values::{fill_cell, fill_fields, to_json};
 use jitterlab_report::chart::{Chart, Layer};
 use jitterlab_report::section::{Cell, Piece};
 
@@ -113,7 +113,7 @@ impl Paper {
         self.name_and_data().0
     }
 
-    /// Name of a repetition, and of the folder that it is written to unless another is chosen.
+    /// Returns the name of a repetition, which is also its default folder.
     pub fn folder(self, in_virtual_time: bool) -> String {
         format!("{}{}", self.name(), if in_virtual_time { "-virtual" } else { "" })
     }
@@ -163,7 +163,7 @@ impl Paper {
 
     /// A paragraph of the document's results, with these values in its fields.
     pub(crate) fn paragraph(self, name: &str, values: impl Serialize) -> String {
-        fill(&self.entry::<String>("words", name).unwrap_or_default(), &to_json(values))
+        fill_fields(&self.entry::<String>("words", name).unwrap_or_default(), &to_json(values))
     }
 
     /// A table of the document's results with these values, the note behind it; nothing without rows.
@@ -178,17 +178,17 @@ impl Paper {
         if rows.is_empty() {
             return Vec::new();
         }
-        let title = fill(&text.title, &values);
+        let title = fill_fields(&text.title, &values);
         let caption = if text.folded { "" } else { &title };
         let mut pieces = vec![Piece::table(caption, &text.header, rows)];
-        pieces.extend(text.note.map(|note| Piece::text(fill(&note, &values))));
+        pieces.extend(text.note.map(|note| Piece::text(fill_fields(&note, &values))));
         if text.folded { vec![Piece::details(title, pieces)] } else { pieces }
     }
 
     /// A figure of the document's results with these layers, and these values in the fields of the caption.
     pub(crate) fn chart(self, name: &str, values: impl Serialize, layers: Vec<Layer>) -> Option<Chart> {
         let chart: Chart = self.entry("charts", name)?;
-        Some(Chart { caption: fill(&chart.caption, &to_json(values)), layers, ..chart })
+        Some(Chart { caption: fill_fields(&chart.caption, &to_json(values)), layers, ..chart })
     }
 }
 

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::values::fill;
+use crate::values::fill_fields;
 
 /// A statement as the data file of its document has it.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -71,7 +71,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// These values, of which the one of this name decides.
+    /// Creates evidence from these values, of which the one named `decides` decides.
     pub fn new(statement: &'static str, decides: &str, values: Value) -> Self {
         Evidence { statement, deciding_values: values[decides].clone(), values }
     }
@@ -125,12 +125,12 @@ pub struct TestedStatement {
 }
 
 impl TestedStatement {
-    /// The statement among these that there is evidence on.
+    /// Tests the statement that the evidence is on; `None` if it is none of these.
     pub fn new(statements: &[Statement], evidence: Evidence) -> Option<Self> {
         let statement = statements.iter().find(|statement| statement.name == evidence.statement)?;
         let standing = statement.verdict(&evidence);
         let values = evidence.values;
-        let [says, numbers] = [&statement.says, &statement.numbers].map(|text| fill(text, &values));
+        let [says, numbers] = [&statement.says, &statement.numbers].map(|text| fill_fields(text, &values));
         Some(TestedStatement { item: statement.item().into(), says, verdict: standing, numbers, values })
     }
 }

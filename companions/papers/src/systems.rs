@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::error::{without_core, without_library};
+use crate::error::{kernel_without_core_error, missing_core_library_error};
 use jitterlab_host::facts::{self, Root};
 use jitterlab_kernel::elf::LibraryPath;
 use jitterlab_kernel::{KernelChoice, initramfs};
@@ -53,7 +53,7 @@ impl System {
         System { name, kernel: None, policy, wake, is_divided: false }
     }
 
-    fn kernel(self, kernel: &KernelChoice) -> Self {
+    fn with_kernel(self, kernel: &KernelChoice) -> Self {
         System { kernel: Some(kernel.clone()), ..self }
     }
 
@@ -76,8 +76,8 @@ impl System {
         all
     }
 
-    /// The system under another name, whose task has processors of its own.
-    pub fn into_divided(self, name: &'static str) -> System {
+    /// Gives the system another name, and its task processors of its own.
+    pub fn with_own_processors(self, name: &'static str) -> System {
         System { name, is_divided: true, ..self }
     }
 
@@ -90,21 +90,21 @@ impl System {
         }
     }
 
-    /// A task of the documents with this system's policy, wake-up method and processor.
-    pub fn adapt(&self, task: &TaskSpec) -> TaskSpec {
+    /// Returns a task of the documents with this system's policy, wake-up method and processor.
+    pub fn adapt_task(&self, task: &TaskSpec) -> TaskSpec {
         let emulated = self.kernel.is_some().then_some(0);
         let cpu = if self.is_divided { Some(DIVIDED.2) } else { emulated.or(task.cpu) };
         TaskSpec { cpu, policy: Some(self.policy), wake: self.wake, ..task.clone() }
     }
 
-    /// The system that is nearest to Xenomai 2: on a core of it, else the first real-time one.
+    /// Returns the system nearest to Xenomai 2: one on a Xenomai core, else the first real-time one.
     pub fn nearest_to_xenomai(all: &[System]) -> Option<System> {
         let mut real_time = all.iter().filter(|system| !system.is_ordinary());
-        let on_core = real_time.clone().find(|system| system.has_core());
+        let on_core = real_time.clone().find(|system| system.uses_xenomai_core());
         on_core.or_else(|| real_time.next()).cloned()
     }
 
-    pub(crate) fn has_core(&self) -> bool {
+    pub(crate) fn uses_xenomai_core(&self) -> bool {
         Core::for_wake(self.wake).is_some()
     }
 
@@ -119,19 +119,21 @@ impl Kernels {
     pub fn systems(&self) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let mut all = vec![
-            System::new("ordinary", Policy::Other, WakeMethod::Nanosleep).kernel(&self.ordinary),
-            System::new("preempt-rt", fifo, WakeMethod::Nanosleep).kernel(&self.preempt_rt),
+            System::new("ordinary", Policy::Other, WakeMethod::Nanosleep).with_kernel(&self.ordinary),
+            System::new("preempt-rt", fifo, WakeMethod::Nanosleep).with_kernel(&self.preempt_rt),
         ];
-        all.extend(self.cobalt.iter().map(|of| System::new("cobalt", fifo, WakeMethod::Cobalt).kernel(of)));
-        all.extend(self.evl.iter().map(|of| System::new("evl", fifo, WakeMethod::Evl).kernel(of)));
+        all.extend(
+            self.cobalt.iter().map(|of| System::new("cobalt", fifo, WakeMethod::Cobalt).with_kernel(of)),
+        );
+        all.extend(self.evl.iter().map(|of| System::new("evl", fifo, WakeMethod::Evl).with_kernel(of)));
         if all.len() == 2 {
             let deadline = System::new("preempt-rt-deadline", DEADLINE, WakeMethod::Deadline);
-            all.push(deadline.kernel(&self.preempt_rt));
+            all.push(deadline.with_kernel(&self.preempt_rt));
         }
         all
     }
 
-    /// Looks before anything boots at the images that are files or have to have a core, and for the files that guests get.
+    /// Checks before any boot that image files and guests' files exist, and that kernels have the cores needed.
     pub fn check_images(&self) -> Result<(), Error> {
         let libraries = LibraryPath::from_this_machine();
         for file in &self.with {
@@ -148,11 +150,11 @@ impl Kernels {
             let Some(core) = core else { continue };
             // Older kernels have another pipeline, which their version line does not name.
             if kernel_version(&image.release) >= (5, 10) && !image.has_interrupt_pipeline() {
-                return Err(without_core(&image.name, &image.release, core));
+                return Err(kernel_without_core_error(&image.name, &image.release, core));
             }
             let brought = |name: &str| self.with.iter().any(|file| Path::new(file).ends_with(name));
             if !core.libraries().iter().any(|name| brought(name) || libraries.library_path(name).is_some()) {
-                return Err(without_library(core));
+                return Err(missing_core_library_error(core));
             }
         }
         Ok(())

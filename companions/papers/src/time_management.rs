@@ -4,12 +4,12 @@
 use serde::Serialize;
 use serde_json::json;
 
-use crate::Workplace;
+use crate::Reproducer;
 use crate::statement::Evidence;
 use crate::systems::Kernels;
 use crate::words::{Reproduction, WITHOUT_CORES};
 use jitterlab_kernel::job::Step;
-use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::session::jitterlab_run_step;
 use jitterlab_kernel::{GuestRun, Machine};
 use jitterlab_mcu::{Compiler, DelayFigures, Strategy, delays};
 use jitterlab_model::{Error, Policy, TaskSpec, WakeMethod, Work};
@@ -35,11 +35,11 @@ pub struct ManagedDelay {
 const LINUX: [&str; 4] =
     ["highres=off nohz=off", "highres=off nohz=on", "highres=on nohz=off", "highres=on nohz=on"];
 
-fn avr_name(strategy: Strategy) -> String {
+fn avr_system_name(strategy: Strategy) -> String {
     format!("AVR, {strategy}")
 }
 
-fn linux_name(parameters: &str) -> String {
+fn linux_system_name(parameters: &str) -> String {
     format!("Linux, {parameters}")
 }
 
@@ -48,7 +48,7 @@ pub struct ManagedDelays(pub Vec<ManagedDelay>);
 
 pub fn delays_from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
     let one = |of: &DelayFigures| ManagedDelay {
-        system: avr_name(of.strategy),
+        system: avr_system_name(of.strategy),
         tick_us: of.tick_us.map(f64::from),
         delays: of.delays,
         shortest_us: of.shortest_us,
@@ -61,8 +61,8 @@ pub fn delays_from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
 /// Evidence on the paper's statements about delays and ticks, for the microcontroller and for Linux as far as each was measured.
 pub fn delay_evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
     let find = |system: String| all.iter().find(|of| of.system == system);
-    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(|of| find(avr_name(of)));
-    let [old, .., new] = LINUX.map(|parameters| find(linux_name(parameters)));
+    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(|of| find(avr_system_name(of)));
+    let [old, .., new] = LINUX.map(|parameters| find(linux_system_name(parameters)));
     let mut evidence = tick_evidence("8-bit AVR", ticking, quiet);
     evidence.extend(tick_evidence("Linux", old, new));
     evidence.extend(old.zip(new).map(|(old, new)| {
@@ -94,8 +94,8 @@ const FEW_AND_MANY: [u64; 2] = [4, 260];
 /// Counts of interrupts: before both runs, between them, and behind them.
 const COUNTED: [&str; 3] = ["counted-0", "counted-1", "counted-2"];
 
-/// The paper's delay on the microcontroller, and on an ordinary kernel that is booted four times.
-pub fn reproduce_in_virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
+/// Measures the paper's delay on the microcontroller, and on an ordinary kernel that is booted four times.
+pub fn reproduce_in_virtual_time(at: &mut Reproducer<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     if kernels.cobalt.is_some() || kernels.evl.is_some() {
         (at.announce)(WITHOUT_CORES);
     }
@@ -110,7 +110,11 @@ pub fn reproduce_in_virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> R
     at.write_results(&found, delay_evidence(&found.0))
 }
 
-fn measure_linux(at: &mut Workplace<'_>, kernels: &Kernels, parameters: &str) -> Result<ManagedDelay, Error> {
+fn measure_linux(
+    at: &mut Reproducer<'_>,
+    kernels: &Kernels,
+    parameters: &str,
+) -> Result<ManagedDelay, Error> {
     let machine =
         Machine { parameters: parameters.split(' ').map(String::from).collect(), ..Machine::default() };
     let measured = at.boot(parameters, &kernels.ordinary, machine, guest_steps(), &[])?;
@@ -126,7 +130,7 @@ fn measure_linux(at: &mut Workplace<'_>, kernels: &Kernels, parameters: &str) ->
     let more = || Some((behind? - between?) - (between? - before?));
     let [few, many] = FEW_AND_MANY;
     Ok(ManagedDelay {
-        system: linux_name(parameters),
+        system: linux_system_name(parameters),
         tick_us,
         delays: took_us.len() as u64,
         shortest_us: took_us.iter().copied().fold(f64::INFINITY, f64::min),
@@ -150,7 +154,7 @@ fn guest_steps() -> Vec<Step> {
             wake: WakeMethod::NanosleepRelative,
             ..TaskSpec::default()
         };
-        run_step(name, &["--task".into(), task.to_string(), "--count".into(), count.to_string()])
+        jitterlab_run_step(name, &["--task".into(), task.to_string(), "--count".into(), count.to_string()])
     };
     let count = |name: &str| Step {
         name: name.into(),
@@ -181,7 +185,7 @@ fn delays_us(measured: &GuestRun, step: &str) -> Result<Vec<f64>, Error> {
     Ok(activations.windows(2).map(|pair| (pair[1].start_ns - pair[0].end_ns) as f64 / 1e3).collect())
 }
 
-/// Interrupts of all timers by the kernel's table of one processor; `None` if it names none.
+/// Sums the interrupts of all timers in `/proc/interrupts` of one processor; `None` if it names none.
 fn timer_interrupts(table: &str) -> Option<u64> {
     let counts = table.lines().filter(|line| line.to_lowercase().contains("timer"));
     counts.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).reduce(|a, b| a + b)
@@ -218,10 +222,10 @@ mod tests {
             };
             delay_evidence(all).iter().filter_map(verdict).collect()
         };
-        let [old, _, _, new] = LINUX.map(linux_name);
+        let [old, _, _, new] = LINUX.map(linux_system_name);
         let mut all = vec![
-            one(avr_name(Strategy::Periodic), Some(10_000.0), 30_040.0, Some(2.5)),
-            one(avr_name(Strategy::SingleShot), None, 15_060.0, Some(1.0)),
+            one(avr_system_name(Strategy::Periodic), Some(10_000.0), 30_040.0, Some(2.5)),
+            one(avr_system_name(Strategy::SingleShot), None, 15_060.0, Some(1.0)),
         ];
         assert_eq!(verdicts(&all), [Holds, Holds]);
         all.extend([one(old, Some(4_000.0), 18_950.0, Some(4.0)), one(new, None, 15_005.0, None)]);

@@ -16,7 +16,7 @@ use crate::statement::Evidence;
 use crate::systems::{DIVIDED, LoadCase, System};
 use crate::values::UNBOUNDED;
 use crate::words::{Reproduction, twente_figures};
-use crate::{Workplace, read_runs, scratch_file};
+use crate::{Reproducer, open_page_runs, scratch_file};
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::summary::{P50, P99};
 use jitterlab_host::facts::{self, Root};
@@ -140,7 +140,7 @@ impl TwenteReproduction {
     }
 }
 
-/// Sections 2.1 and 2.2 on ordinary Linux.
+/// Evidence on sections 2.1 and 2.2, about ordinary Linux.
 fn ordinary_evidence(system: &SystemResults) -> Vec<Evidence> {
     let (sds, means) = (system.by_load(SD), system.by_load(MEAN));
     let grown: Vec<_> = system.loads.windows(2).map(|pair| ratio(&pair[0], &pair[1], SD)).collect();
@@ -159,7 +159,7 @@ fn ordinary_evidence(system: &SystemResults) -> Vec<Evidence> {
     ]
 }
 
-/// Sections 2.2 and 2.2.2 on a real-time system.
+/// Evidence on sections 2.2 and 2.2.2, about a real-time system.
 fn real_time_evidence(system: &SystemResults, ordinary: &SystemResults) -> [Evidence; 5] {
     let sds = system.by_load(SD);
     let pairs = sds.iter().zip(ordinary.by_load(SD));
@@ -209,16 +209,18 @@ fn loop_task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }
 
-/// Figures 1 to 12 on every system, the report's conclusions about them, and a page of all. On this machine also the duration of the
-/// report's work, which in virtual time is what its number of instructions takes by definition, and its two further questions.
-pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
+/// Measures figures 1 to 12 on every system, tests the report's conclusions, and writes a page of all. On this machine also
+/// measures the report's work, which in virtual time takes the time of its instructions, and its two further questions.
+pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     let on_machine = at.kernels.is_none();
     let mut judged = at.systems();
     judged.retain(|system| on_machine || !matches!(system.policy, Policy::Deadline { .. }));
     let mut systems = judged.clone();
-    let usable = facts::read(&Root::system()).usable();
+    let usable = facts::read(&Root::system()).usable_cpus();
     if !on_machine || (0..DIVIDED.0).all(|cpu| usable.contains(cpu)) {
-        systems.extend(System::nearest_to_xenomai(&judged).map(|system| system.into_divided(DIVIDED_SYSTEM)));
+        systems.extend(
+            System::nearest_to_xenomai(&judged).map(|system| system.with_own_processors(DIVIDED_SYSTEM)),
+        );
     }
     let LoadRuns { figures: loops, runs } =
         at.measure_loads(&systems, &LOADS, &loop_task(), loop_durations)?;
@@ -253,30 +255,31 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
 
 /// Durations of the numbers of divisions that the report considers; with the ordinary policy, since the
 /// largest may take longer than the period.
-fn measure_work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
+fn measure_work(at: &mut Reproducer<'_>) -> Result<Vec<WorkTime>, Error> {
     let mut files = Vec::new();
     for divisions in DIVISIONS {
         let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..loop_task() };
         files.push(at.measure(&format!("work-{divisions}"), vec![task], "none", at.duration_ns)?);
     }
-    let runs = read_runs(&files)?;
+    let runs = open_page_runs(&files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
     let times = summaries.map(|summary| [P50, P99].map(|at| summary.execution.at(at).exactly()));
     Ok(DIVISIONS.into_iter().zip(times).map(|(divisions, times)| WorkTime::new(divisions, times)).collect())
 }
 
 /// Judges the loop of a system under the larger load by what its timing costs, on this machine by a run that is long enough.
-fn judge_control(at: &mut Workplace<'_>, system: &System) -> Result<ControlCost, Error> {
+fn judge_control(at: &mut Reproducer<'_>, system: &System) -> Result<ControlCost, Error> {
     let (name, [.., most]) = (system.name, &LOADS);
     let file = match system.kernel {
         Some(_) => at.run_file(&format!("{name}-{}", most.name)),
         None => {
-            let (tasks, duration_ns) = (vec![system.adapt(&loop_task())], at.duration_ns.max(CONTROL_NS));
+            let (tasks, duration_ns) =
+                (vec![system.adapt_task(&loop_task())], at.duration_ns.max(CONTROL_NS));
             at.measure(&format!("control-{name}"), tasks, most.load, duration_ns)?
         }
     };
     let run = OneTask::new(Run::open(&file, &Hints::default())?, None, |_| 0)?;
-    let plant: Plant = catalog::known(PLANT)?;
+    let plant: Plant = catalog::known_device(PLANT)?;
     let question = SingleTaskLoop::new(plant, run.stats.period_ns());
     let question = SingleTaskLoop { overrun: run.spec().overrun.into(), ..question };
     let evaluation = question.evaluate(&run)?;
@@ -298,7 +301,7 @@ const WORK_PERIOD_NS: i64 = 100_000_000;
 
 /// Measures an ordinary thread beside one that computes on the same processor, with the ordinary policy and with priority 99;
 /// `None` where that is not permitted, or where no processor is left for everything else.
-fn measure_starvation(at: &mut Workplace<'_>, usable: &CpuSet) -> Result<Option<Starvation>, Error> {
+fn measure_starvation(at: &mut Reproducer<'_>, usable: &CpuSet) -> Result<Option<Starvation>, Error> {
     let (Some(cpu), true) = (usable.iter().last(), usable.len() > 1) else { return Ok(None) };
     let ordinary = measure_missed_share(at, cpu, "beside-ordinary", Policy::Other)?;
     let fifo_99 = measure_missed_share(at, cpu, "beside-fifo-99", Policy::Fifo(99))?;
@@ -308,10 +311,10 @@ fn measure_starvation(at: &mut Workplace<'_>, usable: &CpuSet) -> Result<Option<
     }))
 }
 
-/// Share of the due times that an ordinary thread misses beside one that computes with this policy, and the shares in equal
+/// Measures the share of due times that an ordinary thread misses next to one computing with this policy, and those in equal
 /// stretches; `None` if that is refused.
 fn measure_missed_share(
-    at: &mut Workplace<'_>,
+    at: &mut Reproducer<'_>,
     cpu: u16,
     name: &str,
     policy: Policy,

@@ -3,7 +3,7 @@
 
 use jitterlab_mcu::words::format_period;
 use jitterlab_report::section::Cell;
-use jitterlab_report::words::{count, exact, share, time};
+use jitterlab_report::words::{count, exact_time, share, time};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +15,8 @@ pub fn to_json(of: impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or_default()
 }
 
-pub fn fill(text: &str, values: &Value) -> String {
+/// Replaces the fields of a text, such as `{name:kind}`, with these values.
+pub fn fill_fields(text: &str, values: &Value) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, (field, after))) =
@@ -32,7 +33,9 @@ pub fn fill(text: &str, values: &Value) -> String {
 /// Fills a cell of a table. The value of a single field is left to the renderers where they know its kind.
 pub fn fill_cell(text: &str, values: &Value) -> Cell {
     let field = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let Some(field) = field.filter(|field| !field.contains('}')) else { return fill(text, values).into() };
+    let Some(field) = field.filter(|field| !field.contains('}')) else {
+        return fill_fields(text, values).into();
+    };
     let (value, kind) = find_field(field, values);
     match (kind, value.as_f64()) {
         _ if value.is_null() => Cell::Nothing,
@@ -50,7 +53,7 @@ fn find_field<'a>(field: &'a str, values: &'a Value) -> (&'a Value, &'a str) {
     (values.pointer(&format!("/{}", path.replace('.', "/"))).unwrap_or(&Value::Null), kind)
 }
 
-/// Words of a value, of several one after the other, of a median with its interval: `1 µs, unknown, 3 µs (2 µs to 4 µs)`.
+/// Formats a value, several one after the other, or a median with its interval: `1 µs, unknown, 3 µs (2 µs to 4 µs)`.
 fn format_value(value: &Value, kind: &str) -> String {
     match value {
         Value::Null => "unknown".into(),
@@ -72,7 +75,7 @@ fn format_number(value: f64, kind: &str) -> String {
     let digits = |digits: usize| format!("{value:.digits$}");
     match kind {
         "time" => time(value),
-        "exact" => exact(value as i64),
+        "exact" => exact_time(value as i64),
         "period" => format_period(value as u32),
         "ms" => format!("{:.4}", value / 1e6),
         "us4" => format!("{:.4}", value / 1e3),
@@ -91,7 +94,7 @@ fn format_number(value: f64, kind: &str) -> String {
     }
 }
 
-/// A difference with few digits, and its sign always.
+/// Formats a difference with its sign and few digits.
 fn format_signed(value: f64) -> String {
     match value.abs() {
         size if size < 0.005 => "0".into(),
@@ -114,7 +117,7 @@ mod tests {
             "of": {"system": "evl", "end": {"median": UNBOUNDED, "interval": [1.0, UNBOUNDED]}},
         });
         assert_eq!(
-            fill(
+            fill_fields(
                 "{of.system}: {sds:time}; {growth:factor}, {none:ms} ms, 1.05 or not, {of.end:share}",
                 &values
             ),

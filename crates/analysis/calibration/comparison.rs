@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jitterlab_analysis::compare::{Basis, ComparedRun, Statistic, compare};
 use jitterlab_analysis::scan::TaskScan;
 
-use super::series::{Noise, Process, SECOND, WORK_NS, scan};
-use super::table::{Rate, Wanted, head, row, shown};
+use super::series::{Noise, Process, SECOND, WORK_NS, scan_latencies};
+use super::table::{Rate, TableSelection, print_head, print_row, share_text};
 
 /// Differences between runs that are alike, of all comparisons.
 const DIFFERENT: f64 = 0.05;
@@ -56,8 +56,8 @@ pub const ROWS: [(Process, usize, usize); 36] = [
 const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "median execution time"];
 
 /// Prints the selected rows of the table.
-pub fn table(wanted: &Wanted) {
-    head(&[
+pub fn print_table(selection: &TableSelection) {
+    print_head(&[
         "runs of",
         "length",
         "pairs",
@@ -72,15 +72,15 @@ pub fn table(wanted: &Wanted) {
         "execution p50",
     ]);
     for (seed, (process, seconds, pairs)) in
-        (1..).zip(ROWS).filter(|(_, (process, ..))| wanted.row(&process.name()))
+        (1..).zip(ROWS).filter(|(_, (process, ..))| selection.includes(&process.name()))
     {
-        let pairs = pairs.min(wanted.most);
-        let found = null(process, seconds, pairs, seed);
+        let pairs = pairs.min(selection.most);
+        let found = compare_alike_runs(process, seconds, pairs, seed);
         let [name, length, pairs] = [process.name(), format!("{seconds} s"), pairs.to_string()];
-        let refused = shown(found.refused as f64 / (2 * found.pairs) as f64);
-        let gross = shown(found.gross as f64 / found.pairs as f64);
-        let first = [name, length, pairs, found.different().to_string(), gross, refused];
-        row(first.into_iter().chain(FIGURES.map(|figure| found.cell(figure))));
+        let refused = share_text(found.refused as f64 / (2 * found.pairs) as f64);
+        let gross = share_text(found.gross as f64 / found.pairs as f64);
+        let first = [name, length, pairs, found.difference_rate().to_string(), gross, refused];
+        print_row(first.into_iter().chain(FIGURES.map(|figure| found.cell(figure))));
     }
 }
 
@@ -101,12 +101,12 @@ pub struct Comparisons {
 
 impl Comparisons {
     /// Returns the rate of pairs called different.
-    pub fn different(&self) -> Rate {
+    pub fn difference_rate(&self) -> Rate {
         Rate { count: self.different, of: self.pairs, bound: DIFFERENT }
     }
 
     /// Returns, for each statistic, the rate of runs in which its interval is shown and wrong.
-    pub fn wrong(&self) -> Vec<(&'static str, Rate)> {
+    pub fn wrong_interval_rates(&self) -> Vec<(&'static str, Rate)> {
         let rate =
             |(shown, held): &(usize, usize)| Rate { count: shown - held, of: 2 * self.pairs, bound: WRONG };
         self.intervals.iter().map(|(figure, counts)| (*figure, rate(counts))).collect()
@@ -116,8 +116,9 @@ impl Comparisons {
     /// shown and wrong.
     fn cell(&self, figure: &str) -> String {
         let Some((shown_in, _)) = self.intervals.get(figure) else { return "-".into() };
-        let wrong = self.wrong().into_iter().find(|(name, _)| *name == figure).map(|(_, rate)| rate);
-        let share = shown(*shown_in as f64 / (2 * self.pairs) as f64);
+        let wrong =
+            self.wrong_interval_rates().into_iter().find(|(name, _)| *name == figure).map(|(_, rate)| rate);
+        let share = share_text(*shown_in as f64 / (2 * self.pairs) as f64);
         wrong.map_or(share.clone(), |wrong| format!("{share}, {wrong}"))
     }
 
@@ -147,15 +148,15 @@ impl Comparisons {
     }
 }
 
-/// Compares `pairs` pairs of runs of this length.
-pub fn null(process: Process, seconds: usize, pairs: usize, seed: u64) -> Comparisons {
+/// Compares `pairs` pairs of runs of one process, of this length.
+pub fn compare_alike_runs(process: Process, seconds: usize, pairs: usize, seed: u64) -> Comparisons {
     let mut found = Comparisons::default();
     for pair in 0..pairs as u64 {
         let run = |number: u64| {
             let mut noise = Noise::new(seed * 1_000_000 + 2 * pair + number);
-            scan(&process.latencies(&mut noise, seconds * SECOND))
+            scan_latencies(&process.latencies(&mut noise, seconds * SECOND))
         };
-        let truths = |statistic| truth(process, statistic);
+        let truths = |statistic| true_figure(process, statistic);
         found.add([run(0), run(1)], truths);
     }
     found
@@ -174,26 +175,27 @@ const POWER: [(Process, usize); 6] = [
 const SLOWER: [f64; 5] = [1.1, 1.2, 2.0, 3.0, 10.0];
 
 /// Prints how often the gross rule finds a run of 10 s that is slower.
-pub fn power(wanted: &Wanted) {
+pub fn print_power(selection: &TableSelection) {
     let columns = SLOWER.map(|by| format!("x{by}"));
     let columns: Vec<&str> =
         ["runs of 10 s", "pairs"].into_iter().chain(columns.iter().map(String::as_str)).collect();
-    head(&columns);
-    for (seed, (process, pairs)) in (1..).zip(POWER).filter(|(_, of)| wanted.row(&of.0.name())) {
-        let pairs = pairs.min(wanted.most);
-        let cells = SLOWER.map(|by| shown(slower(process, by, pairs, seed) as f64 / pairs as f64));
-        row([process.name(), pairs.to_string()].into_iter().chain(cells));
+    print_head(&columns);
+    for (seed, (process, pairs)) in (1..).zip(POWER).filter(|(_, of)| selection.includes(&of.0.name())) {
+        let pairs = pairs.min(selection.most);
+        let cells =
+            SLOWER.map(|by| share_text(count_found_slower(process, by, pairs, seed) as f64 / pairs as f64));
+        print_row([process.name(), pairs.to_string()].into_iter().chain(cells));
     }
 }
 
-/// Counts the pairs in which the gross rule finds a run slower that is slower by a factor.
-pub fn slower(process: Process, by: f64, pairs: usize, seed: u64) -> usize {
+/// Counts the pairs in which the gross rule finds the run that is slower by a factor.
+pub fn count_found_slower(process: Process, by: f64, pairs: usize, seed: u64) -> usize {
     let found = |pair: &u64| {
         let run = |number: u64, by: f64| {
             let mut noise = Noise::new(500_000_000 + seed * 1_000_000 + 2 * pair + number);
             let mut latencies = process.latencies(&mut noise, 10 * SECOND);
             latencies.iter_mut().for_each(|ns| *ns *= by);
-            scan(&latencies)
+            scan_latencies(&latencies)
         };
         let (first, other) = (run(0, 1.0), run(1, by));
         let compared = compare(&[("first".into(), &first), ("other".into(), &other)]);
@@ -203,7 +205,7 @@ pub fn slower(process: Process, by: f64, pairs: usize, seed: u64) -> usize {
 }
 
 /// Returns the true figure of a process that does not change.
-fn truth(process: Process, statistic: Statistic) -> Option<f64> {
+fn true_figure(process: Process, statistic: Statistic) -> Option<f64> {
     if !process.has_truth() {
         return None;
     }

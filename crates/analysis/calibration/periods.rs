@@ -2,8 +2,8 @@
 
 use jitterlab_analysis::patterns::Patterns;
 
-use super::series::{LEVEL_NS, Noise, Process, SECOND, scan};
-use super::table::{Rate, Wanted, head, row};
+use super::series::{LEVEL_NS, Noise, Process, SECOND, scan_latencies};
+use super::table::{Rate, TableSelection, print_head, print_row};
 
 /// Runs without a period that show any.
 const FALSE: f64 = 0.01;
@@ -132,7 +132,7 @@ impl Periodic {
 
 /// Counts of what was found in the runs of one process.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct PatternCounts {
     runs: usize,
     lines: usize,
     spikes: usize,
@@ -147,24 +147,24 @@ pub struct Found {
     more: usize,
 }
 
-impl Found {
-    /// Runs without a period that show one.
-    pub fn periods(&self) -> Rate {
+impl PatternCounts {
+    /// Returns the rate of runs in which a period was found.
+    pub fn false_period_rate(&self) -> Rate {
         Rate { count: self.any, of: self.runs, bound: FALSE }
     }
 
     /// Returns the rate of runs in which a few latencies have an even spacing.
-    pub fn even(&self) -> Rate {
+    pub fn even_spacing_rate(&self) -> Rate {
         Rate { count: self.even, of: self.runs, bound: FALSE }
     }
 
     /// Returns the rate of runs whose spread drifts or jumps.
-    pub fn spread(&self) -> Rate {
+    pub fn spread_change_rate(&self) -> Rate {
         Rate { count: self.spread, of: self.runs, bound: SPREAD }
     }
 
     /// Returns the rate of runs whose period was not found, or that also show another one.
-    pub fn missed(&self) -> Rate {
+    pub fn missed_period_rate(&self) -> Rate {
         Rate { count: self.runs - self.right, of: self.runs, bound: MISSED }
     }
 
@@ -196,21 +196,26 @@ impl Found {
     }
 }
 
-/// Looks for periods in `runs` runs of this length.
-pub fn of_nulls(process: Process, seconds: usize, runs: usize, seed: u64) -> Found {
-    look(runs, seed, None, |noise| process.latencies(noise, seconds * SECOND))
+/// Counts the patterns found in `runs` runs of a process without a period.
+pub fn analyze_without_period(process: Process, seconds: usize, runs: usize, seed: u64) -> PatternCounts {
+    find_patterns(runs, seed, None, |noise| process.latencies(noise, seconds * SECOND))
 }
 
-/// Looks for the period in `runs` runs of 100 s.
-pub fn of_periods(periodic: Periodic, runs: usize, seed: u64) -> Found {
-    look(runs, seed, Some(periodic.period()), |noise| periodic.latencies(noise, 100 * SECOND))
+/// Counts the patterns found in `runs` runs of 100 s with a period.
+pub fn analyze_with_period(periodic: Periodic, runs: usize, seed: u64) -> PatternCounts {
+    find_patterns(runs, seed, Some(periodic.period()), |noise| periodic.latencies(noise, 100 * SECOND))
 }
 
-fn look(runs: usize, seed: u64, truth: Option<f64>, of: impl Fn(&mut Noise) -> Vec<f64>) -> Found {
-    let mut found = Found::default();
+fn find_patterns(
+    runs: usize,
+    seed: u64,
+    truth: Option<f64>,
+    of: impl Fn(&mut Noise) -> Vec<f64>,
+) -> PatternCounts {
+    let mut found = PatternCounts::default();
     for run in 0..runs as u64 {
         let mut noise = Noise::new(seed * 1_000_000 + run);
-        found.add(&Patterns::from_scan(&scan(&of(&mut noise))), truth);
+        found.add(&Patterns::from_scan(&scan_latencies(&of(&mut noise))), truth);
     }
     found
 }
@@ -219,9 +224,9 @@ fn look(runs: usize, seed: u64, truth: Option<f64>, of: impl Fn(&mut Noise) -> V
 const RUNS: usize = 200;
 
 /// Prints the selected rows of the tables.
-pub fn table(wanted: &Wanted) {
-    let runs = RUNS.min(wanted.most);
-    head(&[
+pub fn print_table(selection: &TableSelection) {
+    let runs = RUNS.min(selection.most);
+    print_head(&[
         "no period",
         "length",
         "runs",
@@ -235,8 +240,8 @@ pub fn table(wanted: &Wanted) {
         "even",
         "spread",
     ]);
-    for (seed, (process, seconds)) in (1..).zip(NULLS).filter(|(_, of)| wanted.row(&of.0.name())) {
-        let found = of_nulls(process, seconds, runs, seed);
+    for (seed, (process, seconds)) in (1..).zip(NULLS).filter(|(_, of)| selection.includes(&of.0.name())) {
+        let found = analyze_without_period(process, seconds, runs, seed);
         let counts = [
             found.lines,
             found.spikes,
@@ -247,13 +252,25 @@ pub fn table(wanted: &Wanted) {
             found.even,
             found.spread,
         ];
-        row([process.name(), format!("{seconds} s"), runs.to_string(), found.periods().counted()]
+        print_row(
+            [
+                process.name(),
+                format!("{seconds} s"),
+                runs.to_string(),
+                found.false_period_rate().count_text(),
+            ]
             .into_iter()
-            .chain(counts.map(|count| count.to_string())));
+            .chain(counts.map(|count| count.to_string())),
+        );
     }
-    head(&["a period, 100 s", "runs", "right one not found", "another one, too"]);
-    for (seed, periodic) in (101..).zip(PERIODS).filter(|(_, of)| wanted.row(&of.name())) {
-        let found = of_periods(periodic, runs, seed);
-        row([periodic.name(), runs.to_string(), found.missed().counted(), found.more.to_string()]);
+    print_head(&["a period, 100 s", "runs", "right one not found", "another one, too"]);
+    for (seed, periodic) in (101..).zip(PERIODS).filter(|(_, of)| selection.includes(&of.name())) {
+        let found = analyze_with_period(periodic, runs, seed);
+        print_row([
+            periodic.name(),
+            runs.to_string(),
+            found.missed_period_rate().count_text(),
+            found.more.to_string(),
+        ]);
     }
 }

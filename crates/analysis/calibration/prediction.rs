@@ -2,8 +2,8 @@
 
 use jitterlab_analysis::predict::predict;
 
-use super::series::{Noise, PERIOD_NS, Process, SECOND, scan};
-use super::table::{Rate, Wanted, head, row, shown};
+use super::series::{Noise, PERIOD_NS, Process, SECOND, scan_latencies};
+use super::table::{Rate, TableSelection, print_head, print_row, share_text};
 
 /// Bound on the share of runs whose bound or limit does not hold.
 const WRONG: f64 = 0.05;
@@ -56,25 +56,25 @@ pub struct Predictions {
 
 impl Predictions {
     /// Returns the rate of runs whose bound was exceeded afterwards.
-    pub fn broken(&self) -> Rate {
+    pub fn exceeded_rate(&self) -> Rate {
         Rate { count: self.exceeded, of: self.runs, bound: WRONG }
     }
 
-    /// Runs with a limit below the true quantile, for each.
-    pub fn too_low(&self) -> [Rate; 3] {
+    /// Returns, for each quantile, the rate of runs whose limit lies below the true one.
+    pub fn low_limit_rates(&self) -> [Rate; 3] {
         self.limits.map(|(_, wrong)| Rate { count: wrong, of: self.runs, bound: WRONG })
     }
 }
 
 /// Predicts from `runs` runs, and compares with what follows them.
-pub fn of(process: Process, runs: usize, seed: u64) -> Predictions {
+pub fn predict_runs(process: Process, runs: usize, seed: u64) -> Predictions {
     let mut found = Predictions { runs, ..Predictions::default() };
     let truths = process.has_truth().then(|| LIMITS.map(|above| process.quantile(above)));
     for run in 0..runs as u64 {
         let mut noise = Noise::new(seed * 1_000_000 + run);
         let all = process.latencies(&mut noise, RUN * (1 + AHEAD));
         let (seen, later) = all.split_at(RUN);
-        let Some(tail) = scan(seen).tail() else { continue };
+        let Some(tail) = scan_latencies(seen).tail() else { continue };
         let said = predict(&tail, (AHEAD * RUN) as f64 * PERIOD_NS as f64, &[]);
         let worst = later.iter().copied().fold(f64::MIN, f64::max);
         found.max_held += usize::from(worst <= said.facts.observed_max_ns as f64);
@@ -96,18 +96,20 @@ pub fn of(process: Process, runs: usize, seed: u64) -> Predictions {
 }
 
 /// Prints the selected rows of the table.
-pub fn table(wanted: &Wanted) {
-    let runs = if wanted.most == usize::MAX { RUNS } else { wanted.most };
-    head(&["runs of", "bounded", "bound exceeded", "largest not exceeded", "p99", "p99.9", "p99.99"]);
-    for (seed, process) in (1..).zip(ROWS).filter(|(_, process)| wanted.row(&process.name())) {
-        let found = of(process, runs, seed);
-        let share = |count: usize| shown(count as f64 / found.runs as f64);
-        let limits = found.limits.iter().zip(found.too_low()).map(|((given, _), wrong)| match given {
-            0 => "-".to_owned(),
-            given if process.has_truth() => format!("{}, {wrong}", share(*given)),
-            given => share(*given),
-        });
-        let first = [process.name(), share(found.bounded), found.broken().to_string(), share(found.max_held)];
-        row(first.into_iter().chain(limits));
+pub fn print_table(selection: &TableSelection) {
+    let runs = if selection.most == usize::MAX { RUNS } else { selection.most };
+    print_head(&["runs of", "bounded", "bound exceeded", "largest not exceeded", "p99", "p99.9", "p99.99"]);
+    for (seed, process) in (1..).zip(ROWS).filter(|(_, process)| selection.includes(&process.name())) {
+        let found = predict_runs(process, runs, seed);
+        let share = |count: usize| share_text(count as f64 / found.runs as f64);
+        let limits =
+            found.limits.iter().zip(found.low_limit_rates()).map(|((given, _), wrong)| match given {
+                0 => "-".to_owned(),
+                given if process.has_truth() => format!("{}, {wrong}", share(*given)),
+                given => share(*given),
+            });
+        let first =
+            [process.name(), share(found.bounded), found.exceeded_rate().to_string(), share(found.max_held)];
+        print_row(first.into_iter().chain(limits));
     }
 }

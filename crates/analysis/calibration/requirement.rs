@@ -3,8 +3,8 @@
 use jitterlab_analysis::require::{BreachCounter, Breaches, Evidence, Outcome, Requirement};
 use jitterlab_model::Activation;
 
-use super::series::{Noise, PERIOD_NS, Process, correlated, states};
-use super::table::{Rate, Wanted, head, row, shown};
+use super::series::{Noise, PERIOD_NS, Process, alternating_states, autoregressive};
+use super::table::{Rate, TableSelection, print_head, print_row, share_text};
 
 /// Requirements that are decided wrongly, either way.
 const WRONG: f64 = 0.05;
@@ -40,8 +40,8 @@ pub const ROWS: [(Breaking, Option<u64>); 23] = [
 const RUNS: usize = 2_000;
 
 /// Prints the selected rows of the table.
-pub fn table(wanted: &Wanted) {
-    head(&[
+pub fn print_table(selection: &TableSelection) {
+    print_head(&[
         "breaches in 300 s",
         "known: at most",
         "passed just below the truth",
@@ -50,10 +50,10 @@ pub fn table(wanted: &Wanted) {
         "failed at a tenth",
         "upper limit / truth, median",
     ]);
-    for (seed, (breaking, known)) in (1..).zip(ROWS).filter(|(_, of)| wanted.row(&of.0.name())) {
-        let found = judge(breaking, known, RUNS.min(wanted.most), seed);
-        let share = |count: usize| shown(count as f64 / found.runs as f64);
-        row([
+    for (seed, (breaking, known)) in (1..).zip(ROWS).filter(|(_, of)| selection.includes(&of.0.name())) {
+        let found = judge(breaking, known, RUNS.min(selection.most), seed);
+        let share = |count: usize| share_text(count as f64 / found.runs as f64);
+        print_row([
             breaking.name(),
             known.map_or("-".into(), |together| together.to_string()),
             found.false_passes().to_string(),
@@ -109,14 +109,14 @@ impl Breaking {
     }
 
     /// Returns the long-run share of breaches.
-    pub fn share(self) -> f64 {
+    pub fn breach_share(self) -> f64 {
         match self {
             Breaking::Singly(number) => number / RUN as f64,
             // For independent bursts of mean length L that begin at a rate r.
             Breaking::Bursts(length, number) => number * length / (RUN as f64 + number * length),
             Breaking::Mixed(single, length, number) => {
                 let [single, burst] =
-                    [Breaking::Singly(single), Breaking::Bursts(length, number)].map(Breaking::share);
+                    [Breaking::Singly(single), Breaking::Bursts(length, number)].map(Breaking::breach_share);
                 1.0 - (1.0 - single) * (1.0 - burst)
             }
             Breaking::Regimes => 0.005,
@@ -131,7 +131,7 @@ impl Breaking {
     fn breaches(self, noise: &mut Noise) -> Breaches {
         if let Breaking::Above(process, share) = self {
             let limit_ns = process.quantile(share) as i64;
-            let required = Requirement { limit_ns, ..requirement() };
+            let required = Requirement { limit_ns, ..sample_requirement() };
             let mut counter = BreachCounter::new(&required, PERIOD_NS);
             for (index, latency_ns) in (0..).zip(process.latencies(noise, RUN)) {
                 let due_ns = index as i64 * PERIOD_NS;
@@ -149,19 +149,19 @@ impl Breaking {
         let mut breaches = Breaches::default();
         let one = Evidence { values: 0, broke: 1, may_have_broken: 1 };
         breaches.push(0, RUN as u64, &Evidence { values: RUN as u64, ..Evidence::default() });
-        self.places(noise).into_iter().for_each(|at| breaches.push(at, 1, &one));
+        self.breach_positions(noise).into_iter().for_each(|at| breaches.push(at, 1, &one));
         breaches
     }
 
     /// Returns the positions of the breaches in a run.
-    fn places(self, noise: &mut Noise) -> Vec<u64> {
+    fn breach_positions(self, noise: &mut Noise) -> Vec<u64> {
         let mut at = Vec::new();
         let mut take = |from: usize, to: usize| at.extend(from as u64..to.min(RUN) as u64);
         match self {
-            Breaking::Singly(_) => every(noise, self.share(), |k| take(k, k + 1)),
+            Breaking::Singly(_) => for_each_event(noise, self.breach_share(), |k| take(k, k + 1)),
             Breaking::Bursts(length, number) => {
                 let mut k = 0;
-                let mut burst = noise.uniform() < self.share();
+                let mut burst = noise.uniform() < self.breach_share();
                 while k < RUN {
                     let mean = if burst { length } else { RUN as f64 / number };
                     let next = k + 1 + (noise.uniform().ln() / (-1.0 / mean).ln_1p()) as usize;
@@ -172,16 +172,16 @@ impl Breaking {
                 }
             }
             Breaking::Mixed(single, length, number) => {
-                at = Breaking::Singly(single).places(noise);
-                at.extend(Breaking::Bursts(length, number).places(noise));
+                at = Breaking::Singly(single).breach_positions(noise);
+                at.extend(Breaking::Bursts(length, number).breach_positions(noise));
                 at.sort_unstable();
                 at.dedup();
             }
             Breaking::Regimes | Breaking::State => {
                 let (rest, length, share) =
                     if self == Breaking::Regimes { (190_000.0, 10_000.0, 0.1) } else { (5e3, 5e3, 0.01) };
-                let state = states(noise, RUN, rest, length);
-                every(noise, share, |k| {
+                let state = alternating_states(noise, RUN, rest, length);
+                for_each_event(noise, share, |k| {
                     if state[k] {
                         take(k, k + 1);
                     }
@@ -189,7 +189,7 @@ impl Breaking {
             }
             Breaking::Wandering(time, share) => {
                 let level = normal_quantile(share);
-                let wander = correlated(noise, RUN, (-1.0 / (1e3 * time)).exp());
+                let wander = autoregressive(noise, RUN, (-1.0 / (1e3 * time)).exp());
                 wander.iter().enumerate().filter(|(_, w)| **w > level).for_each(|(k, _)| take(k, k + 1));
             }
             Breaking::MovingMaximum(share) => {
@@ -211,7 +211,7 @@ impl Breaking {
 }
 
 /// Visits independent events of this probability.
-fn every(noise: &mut Noise, share: f64, mut at: impl FnMut(usize)) {
+fn for_each_event(noise: &mut Noise, share: f64, mut at: impl FnMut(usize)) {
     let next = |noise: &mut Noise| (noise.uniform().ln() / (-share).ln_1p()) as usize;
     let mut k = next(noise);
     while k < RUN {
@@ -257,9 +257,9 @@ impl Decisions {
 /// Judges `runs` runs; `burst_at_most` is the longest burst, if it is known.
 pub fn judge(breaking: Breaking, burst_at_most: Option<u64>, runs: usize, seed: u64) -> Decisions {
     let mut found = Decisions { runs, ..Decisions::default() };
-    let share = breaking.share();
+    let share = breaking.breach_share();
     let decide = |breaches: &Breaches, factor: f64| {
-        let requirement = Requirement { share: share * factor, ..requirement() };
+        let requirement = Requirement { share: share * factor, ..sample_requirement() };
         requirement.judge(breaches, burst_at_most)
     };
     for run in 0..runs as u64 {
@@ -276,6 +276,6 @@ pub fn judge(breaking: Breaking, burst_at_most: Option<u64>, runs: usize, seed: 
 }
 
 #[expect(clippy::unwrap_used, reason = "the text is written here")]
-fn requirement() -> Requirement {
+fn sample_requirement() -> Requirement {
     "p99 < 80us".parse().unwrap()
 }

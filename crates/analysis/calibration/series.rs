@@ -177,19 +177,19 @@ impl Process {
         match self {
             Process::White => (0..count).map(|_| noise(random)).collect(),
             Process::Wandering(time) => {
-                let wander = correlated(random, count, (-1.0 / (time * SECOND as f64)).exp());
+                let wander = autoregressive(random, count, (-1.0 / (time * SECOND as f64)).exp());
                 wander.into_iter().map(|w| noise(random) * (WANDER * w).exp()).collect()
             }
             Process::Autoregressive(r) => {
-                correlated(random, count, r).into_iter().map(|w| LEVEL_NS * (NOISE * w).exp()).collect()
+                autoregressive(random, count, r).into_iter().map(|w| LEVEL_NS * (NOISE * w).exp()).collect()
             }
             Process::Bursts(length) => {
-                let slow = states(random, count, length * (1.0 - BURST.0) / BURST.0, length);
+                let slow = alternating_states(random, count, length * (1.0 - BURST.0) / BURST.0, length);
                 slow.into_iter().map(|s| noise(random) * if s { BURST.1 } else { 1.0 }).collect()
             }
             Process::Regimes(time) => {
                 let mean = time * SECOND as f64;
-                let slow = states(random, count, mean, mean);
+                let slow = alternating_states(random, count, mean, mean);
                 slow.into_iter().map(|s| noise(random) * if s { REGIME } else { 1.0 }).collect()
             }
             Process::Spikes(bursts, length) => {
@@ -273,15 +273,15 @@ impl Process {
             }
             Process::Early => (0..count).map(|_| sd / 2.0 * random.normal()).collect(),
             Process::Fractional(h) => {
-                fractional(random, count, h).into_iter().map(|w| LEVEL_NS * (0.3 * w).exp()).collect()
+                fractional_noise(random, count, h).into_iter().map(|w| LEVEL_NS * (0.3 * w).exp()).collect()
             }
             Process::FractionalInNoise(h) => {
-                let wander = fractional(random, count, h);
+                let wander = fractional_noise(random, count, h);
                 let exponential = |random: &mut Noise| -0.15 * LEVEL_NS * random.uniform().ln();
                 wander.into_iter().map(|w| LEVEL_NS * (0.15 * w).exp() + exponential(random)).collect()
             }
             Process::FractionalScale => {
-                let scale = fractional(random, count, 0.9);
+                let scale = fractional_noise(random, count, 0.9);
                 scale.into_iter().map(|w| LEVEL_NS - sd * (0.6 * w).exp() * random.uniform().ln()).collect()
             }
             Process::ParetoRegimes(index, slow, fast, by) => {
@@ -306,7 +306,7 @@ impl Process {
                 .map(|_| {
                     let is_rare = random.uniform() < RARE.0;
                     let (scale, shape) = if is_rare { (RARE.1, shape) } else { (PARETO_SCALE, 0.0) };
-                    LEVEL_NS + Gpd { scale, shape }.exceeded_with(random.uniform())
+                    LEVEL_NS + Gpd { scale, shape }.excess_exceeded_with(random.uniform())
                 })
                 .collect(),
         }
@@ -395,7 +395,7 @@ impl Process {
 }
 
 /// Returns a standard normal AR(1) process.
-pub fn correlated(random: &mut Noise, count: usize, r: f64) -> Vec<f64> {
+pub fn autoregressive(random: &mut Noise, count: usize, r: f64) -> Vec<f64> {
     let (mut level, step) = (random.normal(), (1.0 - r * r).sqrt());
     (0..count)
         .map(|_| {
@@ -407,7 +407,7 @@ pub fn correlated(random: &mut Noise, count: usize, r: f64) -> Vec<f64> {
 
 /// Returns alternating states, each of a geometric length of this mean; the first state is drawn from the
 /// stationary distribution.
-pub fn states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<bool> {
+pub fn alternating_states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<bool> {
     let mut state = random.uniform() < second / (first + second);
     (0..count)
         .map(|_| {
@@ -418,7 +418,7 @@ pub fn states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<
 }
 
 /// Returns standard fractional Gaussian noise with this exponent, by its spectrum (Davies & Harte, Biometrika 1987).
-fn fractional(random: &mut Noise, count: usize, h: f64) -> Vec<f64> {
+fn fractional_noise(random: &mut Noise, count: usize, h: f64) -> Vec<f64> {
     let half = count.next_power_of_two();
     let fourier = Radix4::new(2 * half, FftDirection::Forward);
     let covariance = |lag: usize| {
@@ -455,7 +455,7 @@ pub const WORK_NS: f64 = 2_000.0;
 
 /// Returns the scan of a run with these latencies; the execution time of each activation is its latency plus
 /// [`WORK_NS`].
-pub fn scan(latencies_ns: &[f64]) -> TaskScan {
+pub fn scan_latencies(latencies_ns: &[f64]) -> TaskScan {
     let mut scan = TaskScan::new(PERIOD_NS, latencies_ns.len() as u64);
     let mut rows = Vec::with_capacity(4_096);
     for (number, chunk) in latencies_ns.chunks(4_096).enumerate() {

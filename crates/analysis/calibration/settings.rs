@@ -6,7 +6,7 @@ use jitterlab_analysis::tune::{
 };
 
 use super::series::Noise;
-use super::table::{Rate, Wanted, head, row, shown};
+use super::table::{Rate, TableSelection, print_head, print_row, share_text};
 
 /// Process of the figure over the blocks of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Machine {
         Machine { blocks, noise, effects, level: 0.0, burst: false, measured: 0, hog: false, scatter: 0.1 }
     }
 
-    fn deviation(&mut self) -> f64 {
+    fn block_deviation(&mut self) -> f64 {
         let white = self.scatter * self.noise.normal();
         match self.blocks {
             Blocks::White => white,
@@ -75,20 +75,20 @@ impl Machine {
         }
     }
 
-    fn value(&mut self, on: &[bool]) -> f64 {
+    fn log_figure(&mut self, on: &[bool]) -> f64 {
         self.measured += 1;
         if self.hog && !on[0] {
             // 60 times as slow, and how slow that is depends on how they meet.
             return 60f64.ln() + 0.6 * self.noise.normal();
         }
         let set: f64 = self.effects.iter().zip(on).filter(|(_, on)| **on).map(|(effect, _)| effect).sum();
-        set + self.deviation()
+        set + self.block_deviation()
     }
 
     /// Measures a block that misses this share of its due times where nothing is set.
-    fn block(&mut self, on: &[bool], missed: f64) -> BlockFigures {
+    fn measure(&mut self, on: &[bool], missed: f64) -> BlockFigures {
         const DUE: u64 = 1_500;
-        let factor = self.value(on).exp();
+        let factor = self.log_figure(on).exp();
         let expected = (missed * factor).min(1.0) * DUE as f64;
         // A machine that misses none needs no chance.
         let scatter = if expected > 0.0 { expected.sqrt() * self.noise.normal() } else { 0.0 };
@@ -97,34 +97,44 @@ impl Machine {
         BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed, due: DUE, verdict: None, repeated: 0 }
     }
 
-    fn rounds(&mut self, experiment: &mut Experiment, missed: f64, settings: impl Fn(&[bool]) -> Vec<bool>) {
+    fn run_rounds(
+        &mut self,
+        experiment: &mut Experiment,
+        missed: f64,
+        settings: impl Fn(&[bool]) -> Vec<bool>,
+    ) {
         while let Some(round) = experiment.next_round() {
-            let figures = round.rows.iter().map(|row| self.block(&settings(&row.on), missed)).collect();
-            experiment.add(round, figures);
+            let figures = round.rows.iter().map(|row| self.measure(&settings(&row.on), missed)).collect();
+            experiment.add_round(round, figures);
         }
         experiment.conclude();
     }
 
-    fn tune(&mut self, rounds: usize, seed: u64) -> Vec<SettingVerdict> {
+    fn run_experiment(&mut self, rounds: usize, seed: u64) -> Vec<SettingVerdict> {
         let settings = self.effects.len();
         let mut experiment = Experiment::new(settings, (settings + 1) * rounds, Figure::Tail, seed);
-        self.rounds(&mut experiment, 0.0, <[bool]>::to_vec);
-        experiment.found().iter().map(SettingResult::judgement).collect()
+        self.run_rounds(&mut experiment, 0.0, <[bool]>::to_vec);
+        experiment.results().iter().map(SettingResult::judgement).collect()
     }
 
     /// Runs pilot blocks, plan, rounds and proof. Returns the judgement of each setting that was tried, and true if the proof
     /// carries what is kept.
-    fn whole(&mut self, minutes: i64, missed: f64, seed: u64) -> Option<(Vec<SettingVerdict>, bool)> {
+    fn pilot_to_proof(
+        &mut self,
+        minutes: i64,
+        missed: f64,
+        seed: u64,
+    ) -> Option<(Vec<SettingVerdict>, bool)> {
         let settings = self.effects.len();
         let pilots: Vec<BlockFigures> =
-            (0..PILOTS).map(|_| self.block(&vec![false; settings], missed)).collect();
+            (0..PILOTS).map(|_| self.measure(&vec![false; settings], missed)).collect();
         let pilot = Pilot::from_blocks(&pilots);
         let plan = TunePlan::new(settings, minutes * 60_000_000_000, 1_000_000, BLOCK_OVERHEAD_NS, pilot)?;
         let mut screening = Experiment::new(plan.knobs, plan.blocks(), pilot.figure, seed);
         let all = |on: &[bool]| -> Vec<bool> { (0..settings).map(|at| on.get(at) == Some(&true)).collect() };
-        self.rounds(&mut screening, missed, all);
+        self.run_rounds(&mut screening, missed, all);
         let judgements: Vec<SettingVerdict> =
-            screening.found().iter().map(SettingResult::judgement).collect();
+            screening.results().iter().map(SettingResult::judgement).collect();
         let kept: Vec<bool> =
             judgements.iter().map(|judgement| *judgement == SettingVerdict::Helps).collect();
         if !kept.contains(&true) {
@@ -134,8 +144,8 @@ impl Machine {
         let together = |on: &[bool]| -> Vec<bool> {
             (0..settings).map(|at| on[0] && kept.get(at) == Some(&true)).collect()
         };
-        self.rounds(&mut proof, missed, together);
-        Some((judgements, proof.found()[0].judgement() == SettingVerdict::Helps))
+        self.run_rounds(&mut proof, missed, together);
+        Some((judgements, proof.results()[0].judgement() == SettingVerdict::Helps))
     }
 }
 
@@ -153,7 +163,7 @@ pub struct Whole {
 
 /// Runs whole experiments of 6 minutes over `knobs` settings, of which the first divides the deciding figure by `factor`, in
 /// blocks of this scatter that miss this share.
-pub fn whole(
+pub fn repeat_pilot_to_proof(
     (blocks, scatter, missed): (Blocks, f64, f64),
     factor: f64,
     knobs: usize,
@@ -167,7 +177,7 @@ pub fn whole(
     for n in 0..repeats as u64 {
         let mut machine = Machine::new(blocks, effects.clone(), seed * 10_000 + n);
         machine.scatter = scatter;
-        let Some((judgements, proven)) = machine.whole(6, missed, seed + n) else { continue };
+        let Some((judgements, proven)) = machine.pilot_to_proof(6, missed, seed + n) else { continue };
         all.kept += usize::from(judgements[0] == SettingVerdict::Helps && proven);
         let others = &judgements[helping..];
         let called =
@@ -190,12 +200,13 @@ pub const WHOLE: [(Blocks, f64, f64); 7] = [
 ];
 
 /// Returns the rate of experiments that report an effect of any setting, where `knobs` settings have none.
-pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
+pub fn false_effect_rate(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
     let says = |judgement: &SettingVerdict| {
         !matches!(judgement, SettingVerdict::Undecided | SettingVerdict::NoMatter)
     };
     let wrong = (0..repeats as u64).filter(|n| {
-        let found = Machine::new(blocks, vec![0.0; knobs], seed * 10_000 + n).tune(rounds, seed + n);
+        let found =
+            Machine::new(blocks, vec![0.0; knobs], seed * 10_000 + n).run_experiment(rounds, seed + n);
         found.iter().any(says)
     });
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
@@ -203,22 +214,28 @@ pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: 
 
 /// Returns the rate of experiments that report an effect of a setting without one. The first of `knobs`
 /// settings removes a program that occupies the processor; the others have no effect.
-pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
+pub fn false_effect_rate_beside_hog(
+    blocks: Blocks,
+    knobs: usize,
+    rounds: usize,
+    repeats: usize,
+    seed: u64,
+) -> Rate {
     let says = |judgement: &SettingVerdict| {
         !matches!(judgement, SettingVerdict::Undecided | SettingVerdict::NoMatter)
     };
     let wrong = (0..repeats as u64).filter(|n| {
         let mut machine = Machine::new(blocks, vec![0.0; knobs], seed * 10_000 + n);
         machine.hog = true;
-        machine.tune(rounds, seed + n)[1..].iter().any(says)
+        machine.run_experiment(rounds, seed + n)[1..].iter().any(says)
     });
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
 }
 
-/// Share of experiments that find the first of `knobs` settings to multiply the figure by `factor`, with the
-/// plan for this budget in minutes and white blocks of this scatter. The second value is the effect that the
+/// Returns the share of experiments that find the first of `knobs` settings to multiply the figure by `factor`, with
+/// the plan for this budget in minutes and white blocks of this scatter. The second value is the effect that the
 /// plan claims to find with 90 %.
-pub fn power(
+pub fn detection_share(
     knobs: usize,
     minutes: i64,
     scatter: f64,
@@ -233,14 +250,14 @@ pub fn power(
     let found = (0..repeats as u64).filter(|n| {
         let mut machine = Machine::new(Blocks::White, effects.clone(), seed * 10_000 + n);
         machine.scatter = scatter;
-        machine.tune(plan.rounds, seed + n)[0] == SettingVerdict::Harms
+        machine.run_experiment(plan.rounds, seed + n)[0] == SettingVerdict::Harms
     });
     Some((found.count() as f64 / repeats as f64, plan.detectable_change(scatter)))
 }
 
 /// Experiments over ten settings, one of which is a tenth better and one a tenth worse.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
+pub struct TenthsFound {
     pub repeats: usize,
     /// The better one is found.
     pub better: usize,
@@ -250,12 +267,12 @@ pub struct Found {
     pub swapped: usize,
 }
 
-pub fn tenths(blocks: Blocks, rounds: usize, repeats: usize, seed: u64) -> Found {
+pub fn find_tenths(blocks: Blocks, rounds: usize, repeats: usize, seed: u64) -> TenthsFound {
     let mut effects = vec![0.0; 10];
     (effects[3], effects[7]) = (1.1f64.ln(), 0.9f64.ln());
-    let mut all = Found { repeats, ..Found::default() };
+    let mut all = TenthsFound { repeats, ..TenthsFound::default() };
     for n in 0..repeats as u64 {
-        let found = Machine::new(blocks, effects.clone(), seed * 10_000 + n).tune(rounds, seed + n);
+        let found = Machine::new(blocks, effects.clone(), seed * 10_000 + n).run_experiment(rounds, seed + n);
         all.better += usize::from(found[7] == SettingVerdict::Helps);
         all.worse += usize::from(found[3] == SettingVerdict::Harms);
         all.swapped += usize::from(found[3] == SettingVerdict::Helps || found[7] == SettingVerdict::Harms);
@@ -263,39 +280,40 @@ pub fn tenths(blocks: Blocks, rounds: usize, repeats: usize, seed: u64) -> Found
     all
 }
 
-pub fn table(wanted: &Wanted) {
-    let repeats = 400.min(wanted.most);
-    head(&["settings that do nothing", "1, 20 rounds", "6, 8 rounds", "40, 4 rounds"]);
-    for (seed, blocks) in (1..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
+pub fn print_table(selection: &TableSelection) {
+    let repeats = 400.min(selection.most);
+    print_head(&["settings that do nothing", "1, 20 rounds", "6, 8 rounds", "40, 4 rounds"]);
+    for (seed, blocks) in (1..).zip(BLOCKS).filter(|(_, of)| selection.includes(of.name())) {
         let rates = [(1, 20, 5), (6, 8, 5), (40, 4, 1)]
-            .map(|(knobs, rounds, times)| nulls(blocks, knobs, rounds, times * repeats, seed));
-        row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
+            .map(|(knobs, rounds, times)| false_effect_rate(blocks, knobs, rounds, times * repeats, seed));
+        print_row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
     }
-    head(&[
+    print_head(&[
         "the first of so many stops a hog, the others do nothing",
         "3, 6 rounds",
         "3, 20 rounds",
         "7, 8 rounds",
     ]);
-    for (seed, blocks) in (31..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
+    for (seed, blocks) in (31..).zip(BLOCKS).filter(|(_, of)| selection.includes(of.name())) {
         let rates = [(3, 6), (3, 20), (7, 8)]
-            .map(|(knobs, rounds)| nulls_beside_a_hog(blocks, knobs, rounds, 5 * repeats, seed));
-        row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
+            .map(|(knobs, rounds)| false_effect_rate_beside_hog(blocks, knobs, rounds, 5 * repeats, seed));
+        print_row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
     }
     for (what, factor, scatters) in
         [("10 % on one, white blocks", 1.1, [0.05, 0.1, 0.2]), ("three times on one", 3.0, [0.3, 0.6, 0.9])]
     {
-        head(&[what, "1 in 2 min", "10 in 6 min", "10 in 10 min", "10 in 30 min", "10 in 8 h"]);
+        print_head(&[what, "1 in 2 min", "10 in 6 min", "10 in 10 min", "10 in 30 min", "10 in 8 h"]);
         for (seed, scatter) in (41..).zip(scatters) {
-            let cell = |(knobs, minutes)| match power(knobs, minutes, scatter, factor, repeats, seed) {
-                Some((found, shows)) => format!("{} ({:.0} %)", shown(found), 100.0 * shows),
-                None => "-".into(),
-            };
+            let cell =
+                |(knobs, minutes)| match detection_share(knobs, minutes, scatter, factor, repeats, seed) {
+                    Some((found, shows)) => format!("{} ({:.0} %)", share_text(found), 100.0 * shows),
+                    None => "-".into(),
+                };
             let cells = [(1, 2), (10, 6), (10, 10), (10, 30), (10, 480)].map(cell);
-            row([format!("differ by {:.0} %", 100.0 * scatter)].into_iter().chain(cells));
+            print_row([format!("differ by {:.0} %", 100.0 * scatter)].into_iter().chain(cells));
         }
     }
-    head(&[
+    print_head(&[
         "pilot, plan, rounds and proof in 6 min, 8 settings",
         "one three times better: kept and proven",
         "7 beside it: called",
@@ -305,13 +323,13 @@ pub fn table(wanted: &Wanted) {
     for (seed, machine) in (61..).zip(WHOLE) {
         let (blocks, scatter, missed) = machine;
         let name = format!("{}, {:.0} %, misses {:.0} %", blocks.name(), 100.0 * scatter, 100.0 * missed);
-        if !wanted.row(&name) {
+        if !selection.includes(&name) {
             continue;
         }
-        let helps = whole(machine, 3.0, 8, repeats, seed);
-        let nothing = whole(machine, 1.0, 8, repeats, seed);
+        let helps = repeat_pilot_to_proof(machine, 3.0, 8, repeats, seed);
+        let nothing = repeat_pilot_to_proof(machine, 1.0, 8, repeats, seed);
         let of = |count: usize, of: usize| format!("{count} of {of}");
-        row([
+        print_row([
             name,
             of(helps.kept, helps.repeats),
             of(helps.called, helps.nothing),
@@ -319,15 +337,15 @@ pub fn table(wanted: &Wanted) {
             of(nothing.wrong, nothing.nothing),
         ]);
     }
-    head(&[
+    print_head(&[
         "one of ten is 10 % better, one 10 % worse",
         "better found",
         "worse found",
         "taken for the other",
     ]);
-    for (seed, blocks) in (11..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
-        let found = tenths(blocks, 48, repeats, seed);
-        let share = |count: usize| shown(count as f64 / found.repeats as f64);
-        row([blocks.name().to_owned(), share(found.better), share(found.worse), share(found.swapped)]);
+    for (seed, blocks) in (11..).zip(BLOCKS).filter(|(_, of)| selection.includes(of.name())) {
+        let found = find_tenths(blocks, 48, repeats, seed);
+        let share = |count: usize| share_text(count as f64 / found.repeats as f64);
+        print_row([blocks.name().to_owned(), share(found.better), share(found.worse), share(found.swapped)]);
     }
 }

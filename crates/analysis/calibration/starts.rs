@@ -5,7 +5,7 @@ use jitterlab_analysis::tune::{
 };
 
 use super::series::Noise;
-use super::table::{Rate, Wanted, head, row, shown};
+use super::table::{Rate, TableSelection, print_head, print_row, share_text};
 
 /// Process of the figure over the starts of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Boots {
 }
 
 /// Compares two ways to start by starts in turns; the second has this effect on the logarithm of the figure.
-fn judged(boots: Boots, effect: f64, seed: u64) -> BootComparison {
+fn compare_starts(boots: Boots, effect: f64, seed: u64) -> BootComparison {
     let mut noise = Noise::new(seed);
     let mut level = 0.0;
     let mut start = |n: usize| {
@@ -62,31 +62,32 @@ fn judged(boots: Boots, effect: f64, seed: u64) -> BootComparison {
     BootComparison::new(String::new(), Vec::new(), "p99".into(), &starts)
 }
 
-/// Trials over ways that do not differ, in which one is called better or worse.
-pub fn nulls(boots: Boots, repeats: usize, seed: u64) -> Rate {
+/// Returns the rate of trials in which one of two equal ways to start is called better or worse.
+pub fn false_difference_rate(boots: Boots, repeats: usize, seed: u64) -> Rate {
     let called = (0..repeats as u64)
-        .filter(|n| judged(boots, 0.0, seed * 1_000_000 + n).judgement != SettingVerdict::Undecided);
+        .filter(|n| compare_starts(boots, 0.0, seed * 1_000_000 + n).judgement != SettingVerdict::Undecided);
     Rate { count: called.count(), of: repeats, bound: LEVEL }
 }
 
 /// Returns the share of experiments that find a second way to be better, where it is by this factor.
-pub fn power(boots: Boots, factor: f64, repeats: usize, seed: u64) -> f64 {
-    let found = (0..repeats as u64)
-        .filter(|n| judged(boots, factor.ln(), seed * 1_000_000 + n).judgement == SettingVerdict::Helps);
+pub fn detection_share(boots: Boots, factor: f64, repeats: usize, seed: u64) -> f64 {
+    let found = (0..repeats as u64).filter(|n| {
+        compare_starts(boots, factor.ln(), seed * 1_000_000 + n).judgement == SettingVerdict::Helps
+    });
     found.count() as f64 / repeats as f64
 }
 
-pub fn table(wanted: &Wanted) {
-    let repeats = 4_000.min(wanted.most);
-    head(&[
+pub fn print_table(selection: &TableSelection) {
+    let repeats = 4_000.min(selection.most);
+    print_head(&[
         "starts of two ways in turns, 3 to 8 of each",
         "called different, alike",
         "found, 20 % better",
         "50 % better",
     ]);
-    for (seed, boots) in (1..).zip(BOOTS).filter(|(_, of)| wanted.row(of.name())) {
-        let powers = [0.8, 0.5].map(|factor| shown(power(boots, factor, repeats, 100 + seed)));
-        let rate = nulls(boots, repeats, seed).to_string();
-        row([boots.name().to_owned(), rate].into_iter().chain(powers));
+    for (seed, boots) in (1..).zip(BOOTS).filter(|(_, of)| selection.includes(of.name())) {
+        let powers = [0.8, 0.5].map(|factor| share_text(detection_share(boots, factor, repeats, 100 + seed)));
+        let rate = false_difference_rate(boots, repeats, seed).to_string();
+        print_row([boots.name().to_owned(), rate].into_iter().chain(powers));
     }
 }

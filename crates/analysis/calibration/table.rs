@@ -20,7 +20,7 @@ impl Rate {
     }
 
     /// Returns the count for tables of few runs, marked where the share exceeds its bound.
-    pub fn counted(&self) -> String {
+    pub fn count_text(&self) -> String {
         if self.share() > self.bound { format!("**{}**", self.count) } else { self.count.to_string() }
     }
 
@@ -34,41 +34,41 @@ impl Rate {
 /// Formats a rate for tables, marked where it leaves its bound.
 impl std::fmt::Display for Rate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let share = shown(self.share());
+        let share = share_text(self.share());
         if self.share() > self.bound { write!(f, "**{share}**") } else { write!(f, "{share}") }
     }
 }
 
 /// Formats a share with three digits.
-pub fn shown(share: f64) -> String {
+pub fn share_text(share: f64) -> String {
     format!("{share:.3}")
 }
 
 /// Selection of what the tables print.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct TableSelection {
     /// Runs in a row at most.
     pub most: usize,
     /// Parts of row names to select; if empty, all rows are.
     pub rows: Vec<String>,
 }
 
-impl Wanted {
+impl TableSelection {
     /// True if a row of this name is printed.
-    pub fn row(&self, name: &str) -> bool {
+    pub fn includes(&self, name: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|part| name.contains(part))
     }
 }
 
 /// Prints a row of a table.
-pub fn row<T: std::fmt::Display>(cells: impl IntoIterator<Item = T>) {
+pub fn print_row<T: std::fmt::Display>(cells: impl IntoIterator<Item = T>) {
     let cells: Vec<String> = cells.into_iter().map(|cell| cell.to_string()).collect();
     println!("| {} |", cells.join(" | "));
 }
 
 /// Prints the head of a table.
-pub fn head(columns: &[&str]) {
+pub fn print_head(columns: &[&str]) {
     println!();
-    row(columns);
-    row(columns.iter().map(|_| "---"));
+    print_row(columns);
+    print_row(columns.iter().map(|_| "---"));
 }

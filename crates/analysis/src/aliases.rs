@@ -69,7 +69,7 @@ pub fn aliased_disturbances(
         let of_it: Vec<f64> =
             left.iter().filter(|line| window.explains(line)).map(|line| line.period).collect();
         left.retain(|line| !window.explains(line));
-        late.retain(|peak| !window.is_near(peak));
+        late.retain(|peak| !window.is_near_window(peak));
         // The strongest line may be an alias where the line at the period itself is weaker.
         let is_line = |ns: f64| of_it.first().is_some_and(|line| (line * period_ns / ns - 1.0).abs() < 0.01);
         let is_new = !of_it.is_empty()
@@ -93,7 +93,7 @@ struct PhaseWindow {
 
 impl PhaseWindow {
     /// Returns the narrowest window that holds this share of the late starts.
-    fn narrowest(late: &[Peak], phi: f64, within: f64) -> PhaseWindow {
+    fn narrowest_window(late: &[Peak], phi: f64, within: f64) -> PhaseWindow {
         let mut phases: Vec<f64> = late.iter().map(|peak| (peak.index as f64 * phi).fract()).collect();
         phases.sort_by(f64::total_cmp);
         let held = ((phases.len() as f64 * within).ceil() as usize).max(1);
@@ -111,7 +111,7 @@ impl PhaseWindow {
         ((peak.index as f64 * self.phi).fract() - self.from).rem_euclid(1.0)
     }
 
-    fn is_near(&self, peak: &Peak) -> bool {
+    fn is_near_window(&self, peak: &Peak) -> bool {
         let reach = 0.3 * self.width;
         (self.position_in_window(peak) + reach).rem_euclid(1.0) <= self.width + 2.0 * reach
     }
@@ -185,7 +185,7 @@ fn find_disturbance(
             if !(1e-6..=0.5).contains(&phi) {
                 continue;
             }
-            let window = PhaseWindow::narrowest(first, phi, within);
+            let window = PhaseWindow::narrowest_window(first, phi, within);
             if best.as_ref().is_none_or(|best| window.width * AS_NARROW < best.width) {
                 best = Some(window);
             }
@@ -194,15 +194,15 @@ fn find_disturbance(
     let n = (late.last()?.index - late.first()?.index) as f64;
     let mut window = best.filter(|window| window.width <= WIDEST)?;
     for step in [0.5, 0.125, 1.0 / 32.0] {
-        let around =
-            (-4..=4).map(|k| PhaseWindow::narrowest(late, window.phi + f64::from(k) * step / n, within));
+        let around = (-4..=4)
+            .map(|k| PhaseWindow::narrowest_window(late, window.phi + f64::from(k) * step / n, within));
         window = around.min_by(|a, b| a.width.total_cmp(&b.width))?;
     }
     if window.width > WIDEST {
         return None;
     }
     // The straightest linear ramp near it.
-    let near = |k: i32| PhaseWindow::narrowest(late, window.phi + 0.1 * f64::from(k) / n, within);
+    let near = |k: i32| PhaseWindow::narrowest_window(late, window.phi + 0.1 * f64::from(k) / n, within);
     let linear_ramps = (-15..=15).filter_map(|k| near(k).fit_ramp(late));
     let linear_ramp =
         linear_ramps.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|linear_ramp| linear_ramp.1 >= STRAIGHT);

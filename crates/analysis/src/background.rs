@@ -17,15 +17,15 @@ pub(crate) fn subtract_level(mut stretches: Stretches, level: impl Fn(f64) -> f6
     stretches
 }
 
-/// The slow level of a run beyond its course.
+/// Slow level of a run beyond its jumps and its drift.
 #[derive(Debug, Clone)]
 pub(crate) struct SlowLevel {
-    /// Middles of the parts on the grid, and the difference of the level from the course there.
+    /// Middles of the parts on the grid, and the level less its trend there.
     points: Vec<(f64, f64)>,
 }
 
 impl SlowLevel {
-    /// Computes the background of a scan whose level takes this course.
+    /// Computes the slow level of a scan beyond its level trend.
     pub fn from_scan(scan: &TaskScan, level_trend: &LevelTrend) -> Self {
         let (length, parts) = scan.full_parts();
         let joint = parts.len().div_ceil(PARTS).max(1);
@@ -44,7 +44,7 @@ impl SlowLevel {
         SlowLevel { points }
     }
 
-    /// Returns the difference of the level from the course at a position on the grid.
+    /// Returns the level less its trend at a position on the grid.
     pub fn level_at(&self, index: f64) -> f64 {
         interpolated(&self.points, index)
     }

@@ -43,13 +43,13 @@ pub fn bursts(peaks: &[Peak], length: u64) -> Option<Bursts> {
     let most = peaks.len().min(MOST).min(usize::try_from(length).map_or(usize::MAX, |n| n.saturating_sub(1)));
     let mut tried: Vec<usize> = SIZES.into_iter().filter(|n| *n < most).collect();
     tried.extend((most >= SIZES[0]).then_some(most));
-    let all = tried.iter().filter_map(|n| bursts_of(&peaks[..*n], length, tried.len()));
+    let all = tried.iter().filter_map(|n| bursts_among(&peaks[..*n], length, tried.len()));
     let (bursty, calm): (Vec<Bursts>, Vec<Bursts>) = all.partition(|b| b.bursty);
     bursty.into_iter().max_by(|a, b| a.mean_size.total_cmp(&b.mean_size)).or_else(|| calm.into_iter().last())
 }
 
-/// Returns the bursts if exactly these are the spikes, as one of `looks` such tries.
-fn bursts_of(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
+/// Groups these spikes into bursts; `looks` is the number of such tries, for which the probability is corrected.
+fn bursts_among(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     let mut in_time: Vec<(u64, i64)> = spikes.iter().map(|p| (p.index, p.latency_ns)).collect();
     in_time.sort_unstable();
     let positions: Vec<u64> = in_time.iter().map(|p| p.0).collect();
@@ -74,8 +74,8 @@ fn bursts_of(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     })
 }
 
-/// Counts distances up to a few lengths and compares them with the geometric law of independent spikes, by
-/// exact binomials. Returns the smallest probability, corrected for the number of lengths tried.
+/// Returns the probability that as many independent spikes lie as close together. Counts distances up to a few lengths,
+/// compares each count with the geometric law by an exact binomial, and corrects for the number of lengths.
 fn probability_of_closeness(positions: &[u64], length: u64) -> f64 {
     let distances: Vec<u64> = positions.windows(2).map(|w| w[1] - w[0]).collect();
     let n = distances.len() as f64;

@@ -22,6 +22,11 @@ pub enum Caveat {
         /// Number of records.
         records: u64,
     },
+    /// Records were lost that no counter includes: no figure does.
+    Unseen {
+        /// Number of due times without a record.
+        records: u64,
+    },
     /// The run was not closed: activations after its last record are unknown.
     NotClosed,
     /// The run was ended to save the machine.
@@ -144,11 +149,11 @@ pub enum Caveat {
 impl Caveat {
     /// Returns the caveats on the figures of a task of a run; the gravest first.
     #[must_use]
-    pub fn on(summary: &Summary, task: &TaskRun, run: &RunInfo) -> Vec<Self> {
+    pub fn for_task(summary: &Summary, task: &TaskRun, run: &RunInfo) -> Vec<Self> {
         let mut all = Vec::new();
         add_recording_caveats(summary, task, &mut all);
         add_stop_caveats(run, &mut all);
-        all.extend(Self::stood_still(run));
+        all.extend(Self::machine_stop(run));
         add_real_time_caveats(task, &mut all);
         all.extend(moved_caveat(task));
         add_machine_caveats(task, run, &mut all);
@@ -167,7 +172,7 @@ impl Caveat {
 impl Caveat {
     /// Returns the stop of the whole machine that a run of several real-time tasks shows.
     #[must_use]
-    pub fn stood_still(run: &RunInfo) -> Option<Self> {
+    pub fn machine_stop(run: &RunInfo) -> Option<Self> {
         let of = |task: &TaskRun| {
             let granted = task.granted.as_ref().filter(|granted| granted.policy.is_real_time())?;
             Some((task.result.as_ref()?.max_latency_ns, granted.cpus.clone()))
@@ -267,12 +272,16 @@ fn cpus(task: &TaskRun) -> CpuSet {
 }
 
 fn add_recording_caveats(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
-    if let Some(records) = summary.dropped.at_least().filter(|records| *records > 0) {
-        all.push(Caveat::Dropped { records });
-    }
+    let records = summary.dropped.at_least().filter(|records| *records > 0);
+    all.extend(unseen_caveat(task).or(records.map(|records| Caveat::Dropped { records })));
     if task.result.is_none() {
         all.push(Caveat::NotClosed);
     }
+}
+
+fn unseen_caveat(task: &TaskRun) -> Option<Caveat> {
+    let result = task.result.as_ref().filter(|_| !task.knows(Gap::Unseen))?;
+    Some(Caveat::Unseen { records: result.dropped })
 }
 
 fn add_stop_caveats(run: &RunInfo, all: &mut Vec<Caveat>) {
@@ -327,15 +336,16 @@ fn machine_change_caveats(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item =
     let cpus = cpus(task);
     let both = run.facts_before.as_ref().zip(run.facts_after.as_ref());
     let changes = both.map_or_else(Vec::new, |(before, after)| facts::changes(before, after, &cpus));
-    changes.into_iter().filter(Change::is_concern).map(|change| Caveat::Machine { change })
+    changes.into_iter().map(|change| Caveat::Machine { change })
 }
 
 /// Returns the events that rule out conclusions from this run of a task about a longer one: changes of the
 /// machine, and lost records.
 #[must_use]
 pub fn machine_events(run: &RunInfo, task: &TaskRun) -> Vec<Caveat> {
-    let lost = task.result.as_ref().map_or(0, |r| r.dropped);
-    machine_change_caveats(run, task).chain((lost > 0).then_some(Caveat::Dropped { records: lost })).collect()
+    let records = task.result.as_ref().map(|result| result.dropped).filter(|records| *records > 0);
+    let lost = unseen_caveat(task).or(records.map(|records| Caveat::Dropped { records }));
+    machine_change_caveats(run, task).chain(lost).collect()
 }
 
 /// Returns the caveat of the run's length, by the exact rule of three: with 95 % probability, an event never
@@ -372,7 +382,7 @@ mod tests {
             let (start_ns, end_ns) = (due_ns + 1_000, due_ns + 1_000);
             stats.push(&Activation { index, due_ns, start_ns, end_ns, ..Activation::default() });
         }
-        Caveat::on(&Summary::new(&run.tasks[0], &stats), &run.tasks[0], run)
+        Caveat::for_task(&Summary::new(&run.tasks[0], &stats), &run.tasks[0], run)
     }
 
     fn ids(caveats: &[Caveat]) -> Vec<String> {
@@ -462,18 +472,18 @@ mod tests {
             run.tasks[task].result.as_mut().unwrap().max_latency_ns = ns;
         };
         late(&mut run, 0, 5_000_000_000);
-        assert_eq!(Caveat::stood_still(&run), None, "one task alone may have waited for another thread");
+        assert_eq!(Caveat::machine_stop(&run), None, "one task alone may have waited for another thread");
         run.tasks.push(run.tasks[0].clone());
         late(&mut run, 1, 4_999_100_000);
         let stop = |one_cpu| Some(Caveat::StoodStill { ns: 4_999_100_000, one_cpu });
-        assert_eq!(Caveat::stood_still(&run), stop(true));
+        assert_eq!(Caveat::machine_stop(&run), stop(true));
         run.tasks[1].granted.as_mut().unwrap().cpus = vec![0];
-        assert_eq!(Caveat::stood_still(&run), stop(false));
+        assert_eq!(Caveat::machine_stop(&run), stop(false));
         late(&mut run, 1, 4_000_000_000);
-        assert_eq!(Caveat::stood_still(&run), None);
+        assert_eq!(Caveat::machine_stop(&run), None);
         late(&mut run, 1, 5_000_000_000);
         run.tasks[1].granted.as_mut().unwrap().policy = Policy::Other;
-        assert_eq!(Caveat::stood_still(&run), None);
+        assert_eq!(Caveat::machine_stop(&run), None);
     }
 
     #[test]

@@ -80,10 +80,10 @@ pub fn ljung_box(x: &[f64], lags: usize) -> Option<LjungBox> {
     Some(LjungBox { lags, q, p })
 }
 
-/// Returns the probability of such or larger autocorrelations if values do not depend on each other's sign,
-/// but may depend on each other's size: alternating times of large and small values make all of them larger
-/// (Lobato, Nankervis & Savin, Int. Econ. Rev. 2001). `None` in the same cases as [`ljung_box`].
-pub fn uncorrelated(x: &[f64], lags: usize) -> Option<f64> {
+/// Returns the probability of as large autocorrelations in an uncorrelated series whose spread may change: alternating
+/// times of large and small values make all of them larger (Lobato, Nankervis & Savin, Int. Econ. Rev. 2001).
+/// `None` in the same cases as [`ljung_box`].
+pub fn robust_correlation_test(x: &[f64], lags: usize) -> Option<f64> {
     let present: Vec<f64> = x.iter().copied().filter(|v| !v.is_nan()).collect();
     let mean = present.iter().sum::<f64>() / present.len() as f64;
     let of_lag = |lag: usize| {
@@ -145,11 +145,11 @@ mod tests {
                 })
                 .collect();
             false_ones[0] += usize::from(ljung_box(&restless, 20).unwrap().p < 1e-3);
-            false_ones[1] += usize::from(uncorrelated(&restless, 20).unwrap() < 1e-3);
+            false_ones[1] += usize::from(robust_correlation_test(&restless, 20).unwrap() < 1e-3);
         }
         assert!(false_ones[0] > 4 && false_ones[1] <= 1, "{false_ones:?}");
-        assert!(uncorrelated(&dependent(), 10).unwrap() < 1e-6);
-        assert!(uncorrelated(&independent(), 10).unwrap() > 0.01);
+        assert!(robust_correlation_test(&dependent(), 10).unwrap() < 1e-6);
+        assert!(robust_correlation_test(&independent(), 10).unwrap() > 0.01);
     }
 
     #[test]

@@ -204,7 +204,7 @@ pub struct LevelTrend {
 }
 
 impl LevelTrend {
-    /// Computes the course of the means of equal parts of `part_due_times` due times with these numbers; only
+    /// Computes the level trend of the means of equal parts of `part_due_times` due times with these numbers; only
     /// jumps and drifts that were found count.
     pub fn new(levels: &[Segment], trend: Option<Trend>, part_due_times: u64, numbers: Vec<u64>) -> Self {
         let slope = trend.filter(|t| t.found).map_or(0.0, |t| t.slope);

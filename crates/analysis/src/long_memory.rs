@@ -38,13 +38,13 @@ const RARE: [f64; 2] = [0.03, 0.01];
 
 /// True if a run shows long memory or heavy-tailed regimes.
 #[must_use]
-pub fn is_shown(spans: &Spans, peaks: &Peaks, activations: u64) -> bool {
+pub fn has_long_memory(spans: &Spans, peaks: &Peaks, activations: u64) -> bool {
     let rare = |share: &f64| (share * activations as f64) as usize;
-    is_shown_by(spans) || RARE.iter().any(|share| has_long_gap(&gaps(peaks, rare(share))))
+    spans_show_memory(spans) || RARE.iter().any(|share| has_long_gap(&peak_gaps(peaks, rare(share))))
 }
 
-/// True if values over time show it, regardless of the largest latencies.
-fn is_shown_by(spans: &Spans) -> bool {
+/// True if levels or maxima over time show long memory.
+fn spans_show_memory(spans: &Spans) -> bool {
     let (_, spans) = spans.all();
     let ran = || spans.iter().flatten();
     let means: Vec<f64> = ran().filter_map(Span::mean_ns).collect();
@@ -184,8 +184,8 @@ fn run_lengths_about_middle(level: &[f64]) -> [Vec<u64>; 2] {
     })
 }
 
-/// Returns the due times between the latest `wanted` activations, as far as they are kept.
-fn gaps(peaks: &Peaks, wanted: usize) -> Vec<u64> {
+/// Returns the numbers of due times between the `wanted` largest latencies, as far as they are kept.
+fn peak_gaps(peaks: &Peaks, wanted: usize) -> Vec<u64> {
     let peaks = peaks.largest();
     let Some(least) = peaks.get(wanted.min(peaks.len().saturating_sub(1))) else { return Vec::new() };
     let mut places: Vec<u64> =
@@ -246,16 +246,19 @@ mod tests {
 
     #[test]
     fn memory_at_every_length_is_seen_and_a_short_one_is_not_taken_for_it() {
-        assert!((0..10).filter(|seed| is_shown_by(&remembering(*seed))).count() >= 7);
+        assert!((0..10).filter(|seed| spans_show_memory(&remembering(*seed))).count() >= 7);
         for stays in [0.0, 0.9, 0.995] {
-            let shown = (0..10).filter(|seed| is_shown_by(&wandering(100 + seed, stays))).count();
+            let shown = (0..10).filter(|seed| spans_show_memory(&wandering(100 + seed, stays))).count();
             assert!(shown <= 3, "{stays}: {shown} of 10");
         }
     }
 
     #[test]
     fn what_does_not_vary_has_no_memory() {
-        assert!(!is_shown_by(&spans((0..60_000).map(|_| 5.0))) && !is_shown_by(&spans(std::iter::empty())));
+        assert!(
+            !spans_show_memory(&spans((0..60_000).map(|_| 5.0)))
+                && !spans_show_memory(&spans(std::iter::empty()))
+        );
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl MeasuredTask {
     #[must_use]
     pub fn new(task: &TaskRun, stats: &TimingStats, run: &RunInfo) -> Self {
         let summary = Summary::new(task, stats);
-        let caveats = Caveat::on(&summary, task, run);
+        let caveats = Caveat::for_task(&summary, task, run);
         let latency_bins = stats.latency.bins().map(|bin| (bin.high_ns, bin.count)).collect();
         let between_percentiles = stats.latency.has_bins() && !stats.latency.has_shape();
         MeasuredTask { summary, caveats, latency_bins, between_percentiles }
@@ -158,6 +158,6 @@ impl MeasuredTask {
             shape: self.between_percentiles,
             bin_ns: 0,
         };
-        Distribution::from_parts(moments, self.latency_bins.iter().copied()).lacking(lacks)
+        Distribution::from_parts(moments, self.latency_bins.iter().copied()).with_gaps(lacks)
     }
 }

@@ -25,8 +25,8 @@ pub struct MissCounter {
     length: u64,
     largest: [u64; WINDOWS.len()],
     /// Missed due times among the first and among the last [`LONGEST`] due times.
-    head: Vec<Missed>,
-    tail: VecDeque<Missed>,
+    early_misses: Vec<Missed>,
+    recent_misses: VecDeque<Missed>,
     ends_in_miss: bool,
 }
 
@@ -93,14 +93,14 @@ impl MissCounter {
         self.length += burst;
     }
 
-    /// Keeps them, and drops those that lie outside every window that ends with them or later.
+    /// Adds misses to the window, and drops those that lie outside every window that ends with them or later.
     fn push_missed(&mut self, missed: Missed) {
         if missed.begin < LONGEST {
-            self.head.push(missed);
+            self.early_misses.push(missed);
         }
-        self.tail.push_back(missed);
-        while self.tail.front().is_some_and(|first| first.end + LONGEST <= missed.end) {
-            self.tail.pop_front();
+        self.recent_misses.push_back(missed);
+        while self.recent_misses.front().is_some_and(|first| first.end + LONGEST <= missed.end) {
+            self.recent_misses.pop_front();
         }
     }
 
@@ -108,8 +108,9 @@ impl MissCounter {
     fn count_windows(&mut self, Missed { begin, end, before }: Missed) {
         for (window, largest) in WINDOWS.iter().zip(&mut self.largest) {
             let from = end.saturating_sub(*window);
-            let first = self.tail.partition_point(|missed| missed.end <= from);
-            let outside = self.tail.get(first).map_or(0, |m| m.before + from.saturating_sub(m.begin));
+            let first = self.recent_misses.partition_point(|missed| missed.end <= from);
+            let outside =
+                self.recent_misses.get(first).map_or(0, |m| m.before + from.saturating_sub(m.begin));
             *largest = (*largest).max(before + (end - begin) - outside);
         }
     }
@@ -124,14 +125,14 @@ impl MissCounter {
         for (mine, theirs) in self.largest.iter_mut().zip(next.largest) {
             *mine = (*mine).max(theirs);
         }
-        for missed in &next.head {
+        for missed in &next.early_misses {
             let missed = missed.shifted_by(self.length, self.missed);
             self.push_missed(missed);
             self.count_windows(missed);
         }
-        for missed in &next.tail {
+        for missed in &next.recent_misses {
             let missed = missed.shifted_by(self.length, self.missed);
-            if self.tail.back().is_none_or(|last| last.begin < missed.begin) {
+            if self.recent_misses.back().is_none_or(|last| last.begin < missed.begin) {
                 self.push_missed(missed);
             }
         }
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(found.longest_run, u64::from(u32::MAX));
         assert!(found.weakly_hard.iter().all(|w| w.missed == w.window));
         let stalls = count(&trace(&[u32::MAX; 100_000]));
-        assert_eq!(stalls.tail.len(), 1, "each takes one place");
+        assert_eq!(stalls.recent_misses.len(), 1, "each takes one place");
     }
 
     proptest! {

@@ -51,11 +51,7 @@ impl TaskOutlook {
                 None => {
                     let mut counter = BreachCounter::new(requirement, task.spec.period_ns);
                     activations.iter().for_each(|activation| counter.push(activation));
-                    let counted = counter.breaches();
-                    match &task.result {
-                        Some(result) => counted.with_counters(result, requirement),
-                        None => counted,
-                    }
+                    counter.breaches().with_counters(task, requirement)
                 }
             };
             requirement.judge(&breaches, None)

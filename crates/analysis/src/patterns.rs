@@ -11,11 +11,11 @@ use crate::aliases::{AliasedDisturbance, aliased_disturbances};
 use crate::background::{SlowLevel, Stretches, subtract_level};
 use crate::bursts::{Bursts, bursts};
 use crate::clusters::{LatencyCluster, latency_clusters};
-use crate::correlation::{LjungBox, autocorrelation, ljung_box, uncorrelated};
+use crate::correlation::{LjungBox, autocorrelation, ljung_box, robust_correlation_test};
 use crate::drift::{LevelTrend, Segment, Trend, levels, trend};
 use crate::folding::{LockedEffect, locked_effects};
 use crate::isolated::{IsolatedLatencies, isolated_latencies};
-use crate::periodic::{PeriodicSpikes, is_simple, periodic_spikes};
+use crate::periodic::{PeriodicSpikes, is_simple_ratio, periodic_spikes};
 use crate::scan::{PEAKS, Part, Peak, Span, TaskScan, WINDOW};
 use crate::spectral_lines::{self, Line, normal_scores};
 use crate::spectrum::{Spectrum, spectrum};
@@ -139,8 +139,8 @@ impl Patterns {
     pub fn from_scan(scan: &TaskScan) -> Self {
         let (change, level_trend) = slow_change(scan);
         let stretches = subtract_level(scan.windows.stretches(), |index| level_trend.level_at(index));
-        let pieces: Vec<Vec<f64>> = stretches.iter().map(|(_, values)| values.clone()).collect();
-        let (lines, slow_lines) = run_lines(scan, &pieces, &level_trend);
+        let stretch_values: Vec<Vec<f64>> = stretches.iter().map(|(_, values)| values.clone()).collect();
+        let (lines, slow_lines) = run_lines(scan, &stretch_values, &level_trend);
         let background = SlowLevel::from_scan(scan, &level_trend);
         let mut flat = subtract_level(stretches.clone(), |index| background.level_at(index));
         if scan.windows.cover_whole_run() {
@@ -161,7 +161,7 @@ impl Patterns {
         let spikes = find_spikes(scan, [over_all, over_course], &slow_lines);
         let locked = unexplained_locked_effects(&flat, &lines, &spikes.periodic);
         let spectrum = SpectrumSection {
-            spectrum: spectrum(&pieces),
+            spectrum: spectrum(&stretch_values),
             found: !(lines.is_empty() && slow_lines.is_empty() && locked.is_empty()),
             disturbers: disturbances_of_late_starts(scan, &lines),
             lines,
@@ -171,15 +171,15 @@ impl Patterns {
         let seen = || latency_clusters(&scan.timing.latency);
         let clusters = match (change.trend.is_some_and(|t| t.found), level_trend.has_changed()) {
             (_, false) => seen(),
-            (true, true) => clusters_about_median(&pieces, scan),
+            (true, true) => clusters_about_median(&stretch_values, scan),
             // A level that jumps because something else occurs more often has no modes of its own: the
             // smaller number is right, and of equal ones the measured modes.
-            (false, true) => [seen(), clusters_about_median(&pieces, scan)]
+            (false, true) => [seen(), clusters_about_median(&stretch_values, scan)]
                 .into_iter()
                 .min_by_key(Vec::len)
                 .unwrap_or_default(),
         };
-        Patterns { clusters, dependence: find_dependence(&pieces), spectrum, spikes, change }
+        Patterns { clusters, dependence: find_dependence(&stretch_values), spectrum, spikes, change }
     }
 
     /// True if any pattern was found.
@@ -192,23 +192,23 @@ impl Patterns {
     }
 }
 
-/// Tests the longest piece: a correlation across the borders of pieces would be meaningless.
-fn find_dependence(pieces: &[Vec<f64>]) -> Dependence {
-    let longest = pieces.iter().max_by_key(|p| p.len()).map_or(&[][..], Vec::as_slice);
+/// Tests the longest stretch for dependence: a correlation across stretches would be meaningless.
+fn find_dependence(stretch_values: &[Vec<f64>]) -> Dependence {
+    let longest = stretch_values.iter().max_by_key(|p| p.len()).map_or(&[][..], Vec::as_slice);
     let ljung_box = ljung_box(longest, TESTED_LAGS);
     Dependence {
         autocorrelation: autocorrelation(longest, LAGS.min(longest.len() / 4)),
         found: ljung_box.is_some_and(|t| t.p < LEVEL)
-            && uncorrelated(longest, TESTED_LAGS).is_some_and(|p| p < LEVEL),
+            && robust_correlation_test(longest, TESTED_LAGS).is_some_and(|p| p < LEVEL),
         ljung_box,
     }
 }
 
 /// Returns the modes of the latencies in the windows, about the median of the run, for a run whose moving
 /// level blurs the histogram.
-fn clusters_about_median(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
+fn clusters_about_median(stretch_values: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
     let mut level = Distribution::new();
-    pieces.iter().flatten().filter(|v| !v.is_nan()).for_each(|v| level.record(v.round() as i64));
+    stretch_values.iter().flatten().filter(|v| !v.is_nan()).for_each(|v| level.record(v.round() as i64));
     let median = |of: &Distribution| of.quantile_ns(0.5).unwrap_or(0);
     let measured = &scan.timing.latency;
     let shift_ns = median(measured) - median(&level);
@@ -223,12 +223,17 @@ fn clusters_about_median(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyClu
 }
 
 /// Returns the lines of the run, and slow lines of its parts if it is too long for one transform.
-fn run_lines(scan: &TaskScan, pieces: &[Vec<f64>], level_trend: &LevelTrend) -> (Vec<Line>, Vec<Line>) {
+fn run_lines(
+    scan: &TaskScan,
+    stretch_values: &[Vec<f64>],
+    level_trend: &LevelTrend,
+) -> (Vec<Line>, Vec<Line>) {
     if scan.windows.cover_whole_run() {
-        let longest = pieces.iter().max_by_key(|p| p.len()).map(Vec::as_slice);
+        let longest = stretch_values.iter().max_by_key(|p| p.len()).map(Vec::as_slice);
         return (spectral_lines::lines(longest.as_slice()), Vec::new());
     }
-    let stretches: Vec<&[f64]> = pieces.iter().flat_map(|p| p.chunks_exact(WINDOW as usize)).collect();
+    let stretches: Vec<&[f64]> =
+        stretch_values.iter().flat_map(|p| p.chunks_exact(WINDOW as usize)).collect();
     let fast = spectral_lines::lines(&stretches);
     let (length, spans) = scan.spans.all();
     let first = scan.due_time_range().map_or(0, |(first, _)| first / length);
@@ -289,13 +294,13 @@ fn minus_level(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
     all
 }
 
-/// Finds the spikes among the largest latencies: periods above the whole slow level, bursts above its course
+/// Finds the spikes among the largest latencies: periods above the whole slow level, bursts above its trend
 /// alone, since an error of the background would look like a burst.
 fn find_spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lines: &[Line]) -> Spikes {
     let length = scan.due_time_range().map_or(0, |(first, last)| last - first + 1);
     let mut periodic = periodic_spikes(&over_all, length);
     // The crests of a wave are no spikes.
-    periodic.retain(|p| !slow_lines.iter().any(|line| is_simple(p.period / line.fundamental, 1e-3)));
+    periodic.retain(|p| !slow_lines.iter().any(|line| is_simple_ratio(p.period / line.fundamental, 1e-3)));
     let mut raw = scan.peaks.largest();
     for found in &mut periodic {
         let seen = raw.iter().find(|peak| peak.index == found.largest.index);
@@ -334,14 +339,14 @@ fn unexplained_locked_effects(
     let scores: Stretches = flat.iter().map(of_stretch).collect();
     let mut found = locked_effects(&scores, flat);
     let said = |period: f64| {
-        periodic.iter().any(|p| is_simple(p.period / period, p.uncertainty / p.period))
-            || lines.iter().any(|line| is_simple(line.fundamental / period, 1e-3))
+        periodic.iter().any(|p| is_simple_ratio(p.period / period, p.uncertainty / p.period))
+            || lines.iter().any(|line| is_simple_ratio(line.fundamental / period, 1e-3))
     };
     found.retain(|f| !said(f.period as f64));
     found
 }
 
-/// Returns the changes of the level over the run, and the course to subtract.
+/// Returns the changes of the level over the run, and the level trend to subtract.
 fn slow_change(scan: &TaskScan) -> (SlowChange, LevelTrend) {
     let (part_due_times, parts) = scan.full_parts();
     let level = |(number, part): &(u64, Part)| Some((*number, part.level_ns()?));

@@ -78,7 +78,7 @@ impl PeriodicSpikes {
 
     /// True if a spectral line belongs to this period.
     pub fn explains(&self, line: &Line) -> bool {
-        is_simple(self.period / line.fundamental, self.uncertainty / self.period)
+        is_simple_ratio(self.period / line.fundamental, self.uncertainty / self.period)
     }
 }
 
@@ -89,9 +89,9 @@ pub fn periodic_spikes(peaks: &[Peak], length: u64) -> Vec<PeriodicSpikes> {
     for _ in 0..MOST {
         let Some((grid, p)) = most_certain_grid(&left, length) else { break };
         let beyond = spike_threshold_ns(&grid, &left);
-        let same = |f: &PeriodicSpikes| is_simple(f.period / grid.period, f.uncertainty / f.period);
+        let same = |f: &PeriodicSpikes| is_simple_ratio(f.period / grid.period, f.uncertainty / f.period);
         if !found.iter().any(same) {
-            found.extend(describe(&grid, p, peaks, beyond));
+            found.extend(describe_grid(&grid, p, peaks, beyond));
         }
         // Remove the late activations near each spike, which have the same period. The rest stays: removing
         // everything at a period would leave periodic holes.
@@ -101,7 +101,7 @@ pub fn periodic_spikes(peaks: &[Peak], length: u64) -> Vec<PeriodicSpikes> {
 }
 
 /// True if a ratio of periods is one of small numbers: the two are the same period.
-pub(crate) fn is_simple(ratio: f64, error: f64) -> bool {
+pub(crate) fn is_simple_ratio(ratio: f64, error: f64) -> bool {
     let ratio = ratio.max(1.0 / ratio);
     let near = |b: f64| (ratio * b - (ratio * b).round()).abs() <= 0.01 + 2.0 * error * ratio * b;
     [1.0, 2.0, 3.0].into_iter().any(|b| near(b) && (ratio * b).round() >= 1.0)
@@ -130,7 +130,7 @@ impl Grid {
     }
 
     /// Fits the grid of about this period to these positions.
-    fn fit(period: f64, spike_indices: &[f64]) -> Option<Grid> {
+    fn fit_near_period(period: f64, spike_indices: &[f64]) -> Option<Grid> {
         let sum: Complex<f64> =
             spike_indices.iter().map(|t| Complex::from_polar(1.0, std::f64::consts::TAU * t / period)).sum();
         let mut grid = Grid { period, phase: sum.arg() / std::f64::consts::TAU * period };
@@ -254,7 +254,7 @@ fn relative_to_neighbours(power: &[f64], from: usize) -> Vec<f64> {
 /// explains as much.
 fn true_grid(period: f64, spike_indices: &[f64]) -> Option<Grid> {
     let grids: Vec<Grid> =
-        RATIOS.iter().filter_map(|ratio| Grid::fit(ratio * period, spike_indices)).collect();
+        RATIOS.iter().filter_map(|ratio| Grid::fit_near_period(ratio * period, spike_indices)).collect();
     let beyond_chance =
         |grid: &Grid| grid.count_near(spike_indices) as f64 - BY_CHANCE * spike_indices.len() as f64;
     let best = grids.iter().map(beyond_chance).fold(0.0, f64::max);
@@ -292,9 +292,9 @@ fn spike_threshold_ns(grid: &Grid, peaks: &[Peak]) -> i64 {
     levels.max_by(|a, b| more(a).cmp(&more(b)).then(a.cmp(b))).unwrap_or(i64::MIN)
 }
 
-/// Describes a grid by all peaks. A grid point shows a spike if the largest peak near it is larger than those
-/// half way between grid points, and as near as these spikes lie: a spike of another period only passes by.
-fn describe(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<PeriodicSpikes> {
+/// Counts the spikes on a grid among all peaks. A grid point shows a spike if the largest peak near it is larger than
+/// those half way between grid points, and as near as these spikes lie: a spike of another period only passes by.
+fn describe_grid(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<PeriodicSpikes> {
     let larger = &peaks[..peaks.partition_point(|peak| peak.latency_ns > beyond)];
     let (mut grid, mut distance) = (*grid, NEAR * grid.period);
     for _ in 0..FITS {

@@ -152,7 +152,7 @@ pub const PURPOSES: [Purpose; 10] = [
     },
 ];
 
-/// A loop whose period no usual purpose has: its period and limits are its task's ([`Limit::shares_of`]).
+/// A loop whose period no usual purpose has: its period and limits are its task's ([`Limit::period_share_limits`]).
 pub const CONTROL_LOOP: Purpose =
     Purpose { name: "control-loop", period_ns: 0, limits: &[], sources: &[OST_ETHERCAT] };
 
@@ -160,7 +160,7 @@ impl Limit {
     /// Returns the limits of a loop of this period: a tenth of it is good, half of it usable, as for a fieldbus's cycle, and
     /// none may be missed.
     #[must_use]
-    pub fn shares_of(period_ns: i64) -> [Limit; 2] {
+    pub fn period_share_limits(period_ns: i64) -> [Limit; 2] {
         [latency_limit(period_ns / 10, period_ns / 2), NONE_MISSED]
     }
 }
@@ -201,6 +201,7 @@ mod tests {
         assert_eq!((tested(1_000_000), tested(25_000), tested(10_000_000), tested(0)), (4, 1, 1, 0));
         // The shares are those of a fieldbus.
         let fieldbus = PURPOSES.into_iter().filter(|purpose| purpose.name.starts_with("fieldbus"));
-        fieldbus.for_each(|purpose| assert_eq!(purpose.limits, Limit::shares_of(purpose.period_ns)));
+        fieldbus
+            .for_each(|purpose| assert_eq!(purpose.limits, Limit::period_share_limits(purpose.period_ns)));
     }
 }

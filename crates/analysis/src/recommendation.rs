@@ -64,7 +64,7 @@ impl NistChoice {
 }
 
 /// Returns the largest margin whose polling stays within a share of the period.
-fn margin_within(latencies: &EmpiricalDistribution, budget: f64, period_ns: i64) -> f64 {
+fn margin_within_budget(latencies: &EmpiricalDistribution, budget: f64, period_ns: i64) -> f64 {
     let t = period_ns as f64;
     let (mut low, mut high) = (0.0, t);
     // The polling time grows with the margin; a nanosecond is fine enough.
@@ -88,7 +88,7 @@ pub fn recommend(
     }
     let n = latencies.len() as f64;
     let for_late = wish.late.map(|late| latencies.assured_margin(late).unwrap_or(latencies.quantile(1.0)));
-    let within = wish.budget.map(|budget| margin_within(latencies, budget, period_ns));
+    let within = wish.budget.map(|budget| margin_within_budget(latencies, budget, period_ns));
     let margin = match (for_late, within) {
         (Some(late), Some(within)) => late.min(within),
         (Some(only), None) | (None, Some(only)) => only,
@@ -111,7 +111,7 @@ pub fn recommend(
 const WORTH: f64 = 0.1;
 
 /// Returns the standard error of the difference between two shares of late starts, each counted among its samples.
-fn standard_error(a: &MarginChoice, b: &MarginChoice) -> f64 {
+fn difference_error(a: &MarginChoice, b: &MarginChoice) -> f64 {
     let variance = |r: &MarginChoice| r.expected_late * (1.0 - r.expected_late) / r.samples.max(1) as f64;
     (variance(a) + variance(b)).sqrt()
 }
@@ -124,7 +124,7 @@ pub fn best_candidate(candidates: &[MarginChoice]) -> Option<usize> {
         (false, true) => true,
         (true, false) => false,
         (false, false) => a.expected_load < b.expected_load * (1.0 - WORTH),
-        (true, true) => b.expected_late - a.expected_late > 2.0 * standard_error(a, b),
+        (true, true) => b.expected_late - a.expected_late > 2.0 * difference_error(a, b),
     };
     (0..candidates.len()).reduce(
         |best, at| {

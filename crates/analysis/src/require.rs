@@ -101,7 +101,7 @@ impl FromStr for Requirement {
         }
         let (subject, statistic) = match words[..] {
             [statistic] => (Required::Latency, statistic),
-            [name, statistic] => (parse_subject(text, name)?, statistic),
+            [name, statistic] => (parse_required(text, name)?, statistic),
             _ => {
                 return Err(not_a_requirement(text));
             }
@@ -129,7 +129,8 @@ impl FromStr for Requirement {
     }
 }
 
-fn parse_subject(text: &str, name: &str) -> Result<Required, Error> {
+/// Reads the quantity of a requirement from its name; `text` is the whole requirement, for the message.
+fn parse_required(text: &str, name: &str) -> Result<Required, Error> {
     Required::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown_word(text, name))
 }
 
@@ -155,7 +156,7 @@ fn parse_probability(text: &str, rest: &str) -> Result<Requirement, Error> {
     };
     let share = outer.trim().strip_prefix('<').ok_or_else(none)?;
     let share = parse_share(text, share.strip_prefix('=').unwrap_or(share).trim())?;
-    let subject = parse_subject(text, name.trim())?;
+    let subject = parse_required(text, name.trim())?;
     if subject == Required::Missed {
         return Err(unknown_word(text, "missed"));
     }
@@ -250,7 +251,7 @@ impl Requirement {
     }
 
     fn evidence_of_ages(&self, ages: &Ages) -> Evidence {
-        let broke = ages.above(self.limit_ns.saturating_sub(i64::from(self.limit_breaks)));
+        let broke = ages.count_above(self.limit_ns.saturating_sub(i64::from(self.limit_breaks)));
         Evidence { values: ages.count, broke, may_have_broken: broke }
     }
 

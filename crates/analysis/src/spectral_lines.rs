@@ -98,7 +98,7 @@ pub fn lines(stretches: &[&[f64]]) -> Vec<Line> {
         _ => parts.chunks(parts.len().div_ceil(2)).map(Periodogram::from_stretches).collect(),
     };
     let mut found = Vec::new();
-    for (at, over, p) in whole.outstanding() {
+    for (at, over, p) in whole.outstanding_powers() {
         let frequency = whole.refined_frequency(at);
         let in_both = halves.iter().all(|half| half.probability_near(frequency) <= HALF);
         let apart = found.iter().all(|l: &Line| (1.0 / l.period - frequency).abs() * length as f64 > LOBE);
@@ -115,7 +115,7 @@ pub fn lines(stretches: &[&[f64]]) -> Vec<Line> {
             });
         }
     }
-    name_harmonics(&mut found, length as f64);
+    assign_fundamentals(&mut found, length as f64);
     found
 }
 
@@ -151,7 +151,7 @@ impl Periodogram {
         power.iter_mut().for_each(|p| *p /= stretches);
         let (length, size) = (length as f64, size as f64);
         let first = (CYCLES * size / length).ceil() as usize;
-        let floor = floor(&power, first, FLOOR.0 * size / length, stretches);
+        let floor = noise_floor(&power, first, FLOOR.0 * size / length, stretches);
         Periodogram { size, stretches, first, power, floor }
     }
 
@@ -167,7 +167,7 @@ impl Periodogram {
 
     /// Returns the outstanding powers, the strongest first: the frequency, the ratio to the floor, and the
     /// probability in noise.
-    fn outstanding(&self) -> Vec<(usize, f64, f64)> {
+    fn outstanding_powers(&self) -> Vec<(usize, f64, f64)> {
         let tried = self.size / 2.0;
         let all = (self.first..self.power.len()).map(|at| (at, self.over_floor_at(at)));
         let mut found: Vec<(usize, f64, f64)> = all
@@ -196,7 +196,7 @@ impl Periodogram {
 }
 
 /// Fits the noise floor at each frequency over neighbourhoods of at least `least` frequencies.
-fn floor(power: &[f64], first: usize, least: f64, stretches: f64) -> Vec<f64> {
+fn noise_floor(power: &[f64], first: usize, least: f64, stretches: f64) -> Vec<f64> {
     // Of m powers: the mean of their logarithm, and its standard deviation (trigamma).
     let below = digamma(stretches) - stretches.ln();
     let spread = (1.0 / stretches + 0.5 / stretches.powi(2) + 1.0 / (6.0 * stretches.powi(3))).sqrt();
@@ -253,9 +253,9 @@ fn amplitude(stretches: &[&[f64]], frequency: f64) -> f64 {
     (squares.sum::<f64>() / stretches.len().max(1) as f64).sqrt()
 }
 
-/// Names the fundamental of each line, and puts lines of one period together: the period that explains most
+/// Sets the fundamental of each line, and puts lines of one period together: the period that explains most
 /// lines with the fewest missing harmonics comes first.
-fn name_harmonics(lines: &mut Vec<Line>, length: f64) {
+fn assign_fundamentals(lines: &mut Vec<Line>, length: f64) {
     let mut left: Vec<Line> = std::mem::take(lines);
     left.sort_by(|a, b| b.period.total_cmp(&a.period));
     while !left.is_empty() {

@@ -25,13 +25,13 @@ pub struct Spectrum {
 /// Returns the spectrum of equally spaced series with gaps (`NaN` for a missing value). Gaps count as the
 /// mean, and the power is scaled by the available values: the periodogram of Lomb & Scargle as far as gaps
 /// are few (Scargle 1982). `None` if no piece is long enough or nothing varies.
-pub fn spectrum(pieces: &[Vec<f64>]) -> Option<Spectrum> {
-    let longest = pieces.iter().map(Vec::len).max()?;
+pub fn spectrum(stretch_values: &[Vec<f64>]) -> Option<Spectrum> {
+    let longest = stretch_values.iter().map(Vec::len).max()?;
     let segment = longest.min(SEGMENT).checked_ilog2().map(|e| 1usize << e)?;
     if segment < SHORTEST {
         return None;
     }
-    let all = || pieces.iter().flatten().filter(|v| !v.is_nan());
+    let all = || stretch_values.iter().flatten().filter(|v| !v.is_nan());
     let count = all().count() as f64;
     let mean = all().sum::<f64>() / count;
     let variance = all().map(|v| (v - mean) * (v - mean)).sum::<f64>() / count;
@@ -44,7 +44,7 @@ pub fn spectrum(pieces: &[Vec<f64>]) -> Option<Spectrum> {
         .collect();
     let mut power = vec![0.0; segment / 2 - 1];
     let mut segments = 0;
-    for values in pieces.iter().flat_map(|piece| piece.chunks_exact(segment)) {
+    for values in stretch_values.iter().flat_map(|piece| piece.chunks_exact(segment)) {
         let present: f64 = values.iter().zip(&window).filter(|(v, _)| !v.is_nan()).map(|(_, w)| w * w).sum();
         let level = weighted_mean(values, &window);
         if present < 0.25 * 0.375 * segment as f64 {

@@ -98,7 +98,7 @@ impl Statistics {
 
     /// Sets the exact value of this percentile, if it is one of [`PERCENTILES`].
     #[must_use]
-    pub fn with(mut self, percentile: Percentile, value_ns: i64) -> Self {
+    pub fn with_percentile(mut self, percentile: Percentile, value_ns: i64) -> Self {
         for (p, value) in PERCENTILES.iter().zip(&mut self.percentiles.0) {
             if *p == percentile {
                 *value = Known::Exactly(value_ns);
@@ -126,7 +126,7 @@ pub struct Summary {
     /// Due times that passed unserved, those pending at the stop included.
     pub missed: Known<u64>,
     /// Activations that ran but whose records were lost. The figures below exclude them, except `latency`'s
-    /// extremes, which include all.
+    /// extremes, which include all that the task's own thread counted.
     pub dropped: Known<u64>,
     /// Latency, start - due, of each wake-up (raw; comparable with cyclictest).
     pub latency: Statistics,
@@ -142,6 +142,16 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// True if its source lacks this property.
+    pub(crate) fn lacks(&self, gap: Gap) -> bool {
+        self.unknown.contains(&gap)
+    }
+
+    /// True if records were lost.
+    pub(crate) fn has_lost_records(&self) -> bool {
+        self.lacks(Gap::Unseen) || self.dropped.at_least().is_some_and(|records| records > 0)
+    }
+
     /// Creates the summary of a task from its description and its counted activations.
     ///
     /// Counters that the task's thread kept itself take precedence if the description has them: they include
@@ -149,7 +159,7 @@ impl Summary {
     pub fn new(task: &TaskRun, stats: &TimingStats) -> Self {
         let mut latency = Statistics::from_values(&stats.latency);
         let mut corrected_latency =
-            stats.corrected().map_or_else(Statistics::default, |d| Statistics::from_values(&d));
+            stats.corrected_latency().map_or_else(Statistics::default, |d| Statistics::from_values(&d));
         let seen = stats.executed().max(stats.period_error.count());
         let (mut executed, mut missed, mut dropped) = (seen, stats.missed(), 0);
         if let Some(result) = &task.result {
@@ -272,7 +282,7 @@ mod tests {
         let mut task = task(None);
         task.unknown = vec![Gap::Missed, Gap::Execution, Gap::Overrun];
         let mut stats = stats(1_000);
-        stats.forget(&task.unknown);
+        stats.drop_unknown(&task.unknown);
         let summary = Summary::new(&task, &stats);
         assert_eq!((summary.missed, summary.overrun), (Known::Unknown, Known::Unknown));
         assert_eq!((summary.execution, summary.corrected_latency.count), (Statistics::default(), 0));

@@ -117,7 +117,7 @@ pub struct Extremes {
 
 impl Extremes {
     /// Joins the extremes of several parts; `None` if there are none.
-    pub fn joint(parts: impl IntoIterator<Item = Extremes>) -> Option<Self> {
+    pub fn merged(parts: impl IntoIterator<Item = Extremes>) -> Option<Self> {
         parts.into_iter().reduce(|a, b| Extremes {
             min_ns: a.min_ns.min(b.min_ns),
             max_ns: a.max_ns.max(b.max_ns),
@@ -136,7 +136,7 @@ impl OverTime {
     fn from_scan(scan: &TaskScan) -> Self {
         let (length, spans) = scan.spans.all();
         let joint = spans.len().div_ceil(PARTS).max(1);
-        let part = |part: &[Option<Span>]| Extremes::joint(part.iter().flatten().map(Extremes::from));
+        let part = |part: &[Option<Span>]| Extremes::merged(part.iter().flatten().map(Extremes::from));
         OverTime { part_due_times: length * joint as u64, parts: spans.chunks(joint).map(part).collect() }
     }
 }
@@ -168,8 +168,8 @@ pub struct FittedLines {
 
 impl TimeErrors {
     fn new(scan: &TaskScan, across_clocks: bool) -> Option<Self> {
-        let pieces = scan.windows.pieces();
-        let stretches = pieces.iter().flat_map(|piece| piece.split(|v| v.is_nan()));
+        let stretch_values = scan.windows.stretch_values();
+        let stretches = stretch_values.iter().flat_map(|piece| piece.split(|v| v.is_nan()));
         let series = stretches.max_by_key(|s| s.len()).filter(|s| s.len() >= SHORTEST)?;
         let points: Vec<(f64, f64)> = series.iter().enumerate().map(|(k, v)| (k as f64, *v)).collect();
         Some(TimeErrors {

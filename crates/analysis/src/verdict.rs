@@ -98,16 +98,17 @@ impl Verdict {
     pub fn from_run(
         run: &RunInfo,
         tasks: &[(&Summary, Option<f64>)],
-        asked: Option<&Purpose>,
+        requested: Option<&Purpose>,
     ) -> Option<Self> {
         if matches!(run.bench, Bench::Mcu | Bench::Kernel) {
             return None;
         }
         let tasks = TaskFigures::new(run, tasks);
-        let usual =
-            Verdict::new(asked, |purpose| PurposeVerdict::new(purpose, judge_worst(purpose, run, &tasks)));
+        let usual = Verdict::new(requested, |purpose| {
+            PurposeVerdict::new(purpose, judge_worst(purpose, run, &tasks))
+        });
         let is_of_none =
-            asked.is_none() && usual.purposes.iter().all(|of| of.untested == Some(Untested::Period));
+            requested.is_none() && usual.purposes.iter().all(|of| of.untested == Some(Untested::Period));
         let by_shares = is_of_none.then(|| PurposeVerdict::from_period_shares(run, &tasks)).flatten();
         Some(by_shares.map_or(usual, |only| Verdict {
             asked: None,
@@ -116,17 +117,17 @@ impl Verdict {
         }))
     }
 
-    /// Judges the purpose asked for, or else all usual ones.
+    /// Judges the requested purpose, or else all usual ones.
     #[must_use]
-    pub fn new(asked: Option<&Purpose>, judge: impl Fn(&Purpose) -> PurposeVerdict) -> Self {
-        let wanted = PURPOSES.iter().filter(|purpose| asked.is_none_or(|asked| asked.name == purpose.name));
+    pub fn new(requested: Option<&Purpose>, judge: impl Fn(&Purpose) -> PurposeVerdict) -> Self {
+        let wanted = PURPOSES.iter().filter(|purpose| requested.is_none_or(|one| one.name == purpose.name));
         let purposes: Vec<PurposeVerdict> = wanted.map(judge).collect();
         let fitness = worst_tested(purposes.iter().map(|purpose| purpose.fitness));
-        Verdict { asked: asked.map(|asked| asked.name.to_owned()), fitness, purposes }
+        Verdict { asked: requested.map(|one| one.name.to_owned()), fitness, purposes }
     }
 
     /// Returns the purposes with this fitness.
-    pub fn with(&self, fitness: Fitness) -> impl Iterator<Item = &PurposeVerdict> {
+    pub fn with_fitness(&self, fitness: Fitness) -> impl Iterator<Item = &PurposeVerdict> {
         self.purposes.iter().filter(move |purpose| purpose.fitness == fitness)
     }
 }
@@ -141,16 +142,16 @@ impl PurposeVerdict {
     fn from_period_shares(run: &RunInfo, tasks: &[TaskFigures<'_>]) -> Option<Self> {
         let judged = tasks.iter().filter(|task| task.summary.period_ns > 0).map(|task| {
             let period_ns = task.summary.period_ns;
-            (judge_task(&Limit::shares_of(period_ns), run, task), period_ns)
+            (judge_task(&Limit::period_share_limits(period_ns), run, task), period_ns)
         });
         let (worst, period_ns) = judged.max_by_key(|(judged, _)| severity(judged))?;
         Some(PurposeVerdict { period_ns, ..PurposeVerdict::new(&CONTROL_LOOP, worst) })
     }
 
-    /// Creates the verdict on a purpose from its judgement.
+    /// Creates the verdict on a purpose from its outcome.
     #[must_use]
-    pub fn new(purpose: &Purpose, judged: PurposeOutcome) -> Self {
-        let (fitness, untested, decided_by) = match judged {
+    pub fn new(purpose: &Purpose, outcome: PurposeOutcome) -> Self {
+        let (fitness, untested, decided_by) = match outcome {
             Ok((fitness, decision)) => (fitness, None, Some(decision)),
             Err((why, decision)) => (Fitness::CannotTell, Some(why), decision),
         };
@@ -193,7 +194,7 @@ impl PurposeVerdict {
     fn if_long_enough(&self) -> PurposeVerdict {
         let mut verdict = self.clone();
         if let (Some(Untested::Length { .. }), Some(decision)) = (self.untested, &self.decided_by) {
-            (verdict.fitness, verdict.untested) = (decision.limit.fitness(decision.measured), None);
+            (verdict.fitness, verdict.untested) = (decision.limit.fitness_of(decision.measured), None);
         }
         verdict
     }
@@ -202,12 +203,18 @@ impl PurposeVerdict {
 impl Limit {
     /// Returns the fitness for a value, in ns or as a number.
     #[must_use]
-    pub fn fitness(self, value: i64) -> Fitness {
+    pub fn fitness_of(self, value: i64) -> Fitness {
         match value {
             value if value <= self.good => Fitness::Good,
             value if value <= self.limited => Fitness::Limited,
             _ => Fitness::Unfit,
         }
+    }
+
+    /// Returns the fitness for a value as far as it is known, if that suffices.
+    fn known_fitness(self, value: Known<i64>) -> Option<Fitness> {
+        let [low, high] = [value.at_least()?, value.at_most()?].map(|value| self.fitness_of(value));
+        (low == high).then_some(low)
     }
 }
 
@@ -238,15 +245,15 @@ impl<'a> TaskFigures<'a> {
 /// A decision, or the reason why there is none, with the quantity that would decide.
 pub type PurposeOutcome = Result<(Fitness, DecidingFigure), (Untested, Option<DecidingFigure>)>;
 
-/// The order in which judgements are worse.
-fn severity(judged: &PurposeOutcome) -> (Fitness, Option<i64>) {
-    match judged {
+/// Sort key of an outcome: the larger, the worse.
+fn severity(outcome: &PurposeOutcome) -> (Fitness, Option<i64>) {
+    match outcome {
         Ok((fitness, decision)) => (*fitness, Some(decision.measured)),
         Err((_, decision)) => (Fitness::CannotTell, decision.as_ref().map(|decision| decision.measured)),
     }
 }
 
-/// Judges the tasks that a purpose is tested by: of several the worst one decides.
+/// Judges the tasks whose period tests a purpose: of several the worst one decides.
 fn judge_worst(purpose: &Purpose, run: &RunInfo, tasks: &[TaskFigures<'_>]) -> PurposeOutcome {
     let known = |task: &&TaskFigures<'_>| !task.summary.unknown.contains(&Gap::Period);
     let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
@@ -272,7 +279,7 @@ fn judge_task(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> Purpos
     });
     // A value that breaks a limit does so in any length and under any policy.
     let decided = |limit: Limit, measured: i64| {
-        let fitness = limit.fitness(measured);
+        let fitness = limit.fitness_of(measured);
         let at_most = limit.measure == Measure::Interval && summary.period_error.max_ns.is_none();
         let each = fitness != Fitness::Unfit && limit.measure != Measure::PeriodDeviation;
         let counted = !summary.unknown.contains(&Gap::Count);
@@ -292,12 +299,15 @@ fn judge_task(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> Purpos
         Some((Fitness::Unfit, decision)) => Ok((Fitness::Unfit, decision)),
         Some((_, decision)) if is_ordinary => Err((Untested::Policy, Some(decision))),
         None if is_ordinary => Err((Untested::Policy, None)),
-        Some(worst) => match found.clone().find(|(_, value)| value.exactly().is_none()) {
+        Some(worst) => match found.clone().find(|(limit, value)| limit.known_fitness(*value).is_none()) {
             None if ran < activations_needed() => Err((too_short, Some(worst.1))),
             None => Ok(worst),
             Some((limit, _)) => Err((
                 match clocks {
                     Some(millionths) => Untested::Clocks { millionths },
+                    None if limit.measure != Measure::Missed && summary.has_lost_records() => {
+                        Untested::Gap { gap: Gap::Unseen }
+                    }
                     None => Untested::Gap { gap: gap_behind(limit.measure) },
                 },
                 None,
@@ -320,16 +330,28 @@ fn gap_behind(measure: Measure) -> Gap {
 /// Returns the measured value of a quantity, as far as it is known.
 fn measured_value(measure: Measure, summary: &Summary) -> Known<i64> {
     let (errors, latency) = (&summary.period_error, &summary.latency);
+    // The difference of the largest and the smallest latency bounds the error of an interval.
+    let range_ns = latency.min_ns.zip(latency.max_ns).map(|(min, max)| max.saturating_sub(min));
+    let seen = |value: i64| {
+        if summary.lacks(Gap::Unseen) { Known::AtLeast { at_least: value } } else { Known::Exactly(value) }
+    };
     match measure {
-        Measure::Interval => match (errors.min_ns, errors.max_ns, latency.min_ns, latency.max_ns) {
-            (Some(min), Some(max), _, _) => Known::Exactly(min.saturating_abs().max(max.saturating_abs())),
-            // The difference of the largest and the smallest latency bounds the error of an interval.
-            (_, _, Some(min), Some(max)) => Known::Exactly(max.saturating_sub(min)),
-            _ => Known::Unknown,
+        Measure::Interval => match errors.min_ns.zip(errors.max_ns) {
+            Some((min, max)) => {
+                let largest = min.saturating_abs().max(max.saturating_abs());
+                match range_ns.filter(|_| summary.missed == Known::Exactly(0)) {
+                    _ if !summary.has_lost_records() => Known::Exactly(largest),
+                    Some(range) if !summary.lacks(Gap::Unseen) => {
+                        Known::Between { at_least: largest, at_most: largest.max(range) }
+                    }
+                    _ => Known::AtLeast { at_least: largest },
+                }
+            }
+            None => range_ns.map_or(Known::Unknown, seen),
         },
         // An activation that was early on purpose has no latency.
-        Measure::Latency => latency.max_ns.map(|max| max.max(0)).into(),
-        Measure::PeriodDeviation => errors.sd_ns.map(|sd| sd.round() as i64).into(),
+        Measure::Latency => latency.max_ns.map_or(Known::Unknown, |max| seen(max.max(0))),
+        Measure::PeriodDeviation => errors.sd_ns.map_or(Known::Unknown, |sd| seen(sd.round() as i64)),
         Measure::Missed => summary.missed.map(|missed| i64::try_from(missed).unwrap_or(i64::MAX)),
     }
 }
@@ -338,7 +360,7 @@ fn measured_value(measure: Measure, summary: &Summary) -> Known<i64> {
 mod tests {
     use super::*;
     use crate::purposes::OPEN_SHARE;
-    use jitterlab_model::{Activation, Granted, Policy, TaskSpec, TimingStats};
+    use jitterlab_model::{Activation, Granted, Policy, TaskResult, TaskSpec, TimingStats};
 
     fn run(period_ns: i64, policy: Policy) -> RunInfo {
         let mut run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec { period_ns, ..TaskSpec::default() }]);
@@ -363,7 +385,7 @@ mod tests {
     }
 
     fn named(verdict: &Verdict, fitness: Fitness) -> Vec<&str> {
-        verdict.with(fitness).map(|purpose| purpose.purpose.as_str()).collect()
+        verdict.with_fitness(fitness).map(|purpose| purpose.purpose.as_str()).collect()
     }
 
     #[test]
@@ -371,7 +393,7 @@ mod tests {
         let found = verdict(&run(1_000_000, Policy::Fifo(80)), 10_000, 60_000, None);
         assert_eq!(named(&found, Fitness::Good), ["servo-thread", "fieldbus-1ms", "robot-1khz", "audio"]);
         assert_eq!((found.fitness, named(&found, Fitness::CannotTell).len()), (Fitness::Good, 6));
-        assert!(found.with(Fitness::CannotTell).all(|p| p.untested == Some(Untested::Period)));
+        assert!(found.with_fitness(Fitness::CannotTell).all(|p| p.untested == Some(Untested::Period)));
     }
 
     #[test]
@@ -439,10 +461,39 @@ mod tests {
                 ..Activation::default()
             });
         });
-        stats.forget(&silent.tasks[0].unknown);
+        stats.drop_unknown(&silent.tasks[0].unknown);
         let summary = Summary::new(&silent.tasks[0], &stats);
         let found = Verdict::from_run(&silent, &[(&summary, None)], Purpose::by_name("audio")).unwrap();
         assert_eq!((found.fitness, found.purposes[0].untested), (Fitness::CannotTell, Some(gap)));
+    }
+
+    #[test]
+    fn lost_records_leave_open_what_no_counter_includes() {
+        let lossy = |max_latency_ns, unknown: &[Gap]| {
+            let mut run = run(1_000_000, Policy::Fifo(80));
+            let executed = 10_020;
+            let counters = TaskResult {
+                executed,
+                dropped: 20,
+                min_latency_ns: 3_000,
+                max_latency_ns,
+                ..TaskResult::default()
+            };
+            (run.tasks[0].result, run.tasks[0].unknown) = (Some(counters), unknown.to_vec());
+            run
+        };
+        let judged = |run: &RunInfo, late_ns| {
+            let verdict = verdict(run, 10_000, late_ns, Some("servo-thread"));
+            (verdict.fitness, verdict.purposes[0].untested)
+        };
+        let open = (Fitness::CannotTell, Some(Untested::Gap { gap: Gap::Unseen }));
+        // The thread's own extremes bound every interval between lost starts.
+        assert_eq!(judged(&lossy(60_000, &[]), 60_000), (Fitness::Good, None));
+        assert_eq!(judged(&lossy(700_000, &[]), 60_000), open);
+        // Of a watched thread nobody knows more than was seen, but what breaks a limit does so whatever was lost.
+        let watched = lossy(60_000, &[Gap::Missed, Gap::Unseen]);
+        assert_eq!(judged(&watched, 60_000), open);
+        assert_eq!(judged(&watched, 900_000), (Fitness::Unfit, None));
     }
 
     #[test]

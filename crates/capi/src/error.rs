@@ -49,7 +49,7 @@ thread_local! {
 
 /// Notes the error of a failed call of this thread. If the call got the NULL of a run that could not be begun, notes
 /// the error of that run.
-pub(crate) fn note(error: &Error) {
+pub(crate) fn note_error(error: &Error) {
     let why = BEGIN_ERROR.try_with(RefCell::take).ok().flatten();
     let text = match &why {
         Some(why) if error.is(Null("run")) => why.clone(),
@@ -67,12 +67,12 @@ pub(crate) fn remember_begin_error<T>(begun: Result<T, Error>) -> Result<T, Erro
     begun
 }
 
-/// The last note, at an address that stays valid until the next.
+/// Text of the calling thread's last error, at an address that stays valid until the next.
 pub(crate) fn last_error_text() -> *const std::ffi::c_char {
     LAST_ERROR.with_borrow(|last| CStr::as_ptr(last))
 }
 
-/// The value; of an error `None`, and the error is noted for the calling thread.
+/// Returns the value, or `None` after an error, which is noted for the calling thread.
 pub(crate) fn ok_or_note<T>(outcome: Result<T, impl Into<Error>>) -> Option<T> {
-    outcome.map_err(Into::into).inspect_err(note).ok()
+    outcome.map_err(Into::into).inspect_err(note_error).ok()
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use jitterlab_recording::{Error, origin};
 
-use crate::error::{freed_error, note, ok_or_note, other_thread_error, panic_error, wrong_kind_error};
+use crate::error::{freed_error, note_error, ok_or_note, other_thread_error, panic_error, wrong_kind_error};
 use crate::kind::Kind;
 
 /// A loop or probe, and the only thread that may use it.
@@ -22,7 +22,7 @@ pub struct Handle<T> {
 }
 
 impl<T> Handle<T> {
-    /// For C, of this thread, or of the first that uses it.
+    /// Makes a handle for C, which only `thread` may use, or only the first thread that uses it.
     pub(crate) fn new(kind: Kind, thread: Option<usize>, content: T) -> *mut Self {
         let key = AtomicUsize::new(thread.unwrap_or(0) | kind as usize);
         Box::into_raw(Box::new(Handle {
@@ -32,19 +32,19 @@ impl<T> Handle<T> {
         }))
     }
 
-    /// The content of a handle of this kind and of the calling thread; NULL has none. An activation that another thread `begins`
-    /// is counted.
+    /// Returns the content of a handle of this kind, if the calling thread may use it; NULL has none. An
+    /// activation that another thread `begins` is counted.
     ///
     /// # Safety
     /// `at` is NULL or may be read; the thread that may use the content has no other reference to it.
     #[inline]
     pub(crate) unsafe fn content<'a>(at: *mut Self, kind: Kind, begins: bool) -> Option<&'a mut T> {
-        let owner = origin::thread() | kind as usize;
+        let owner = origin::thread_key() | kind as usize;
         // SAFETY: as the caller promises, where it is not NULL.
         let is_ours =
             !at.is_null() && at.is_aligned() && unsafe { &*at }.key.load(Ordering::Relaxed) == owner;
         // SAFETY: as the caller promises.
-        if is_ours || unsafe { Self::is_first(at, kind, owner, begins) } {
+        if is_ours || unsafe { Self::claim_if_first(at, kind, owner, begins) } {
             // SAFETY: as the caller promises.
             let content = unsafe { &*at }.content.get();
             // SAFETY: only the thread whose key it is comes here.
@@ -53,34 +53,34 @@ impl<T> Handle<T> {
         None
     }
 
-    /// Returns true if the calling thread is the first; otherwise notes the reason why it may not use the content.
+    /// Makes the calling thread the user of an unused handle, and returns true; otherwise notes an error.
     #[cold]
-    unsafe fn is_first(at: *mut Self, kind: Kind, owner: usize, begins: bool) -> bool {
+    unsafe fn claim_if_first(at: *mut Self, kind: Kind, owner: usize, begins: bool) -> bool {
         // SAFETY: as the caller of `content` promises.
-        let Some(handle) = (unsafe { Self::of_kind(at, kind) }) else { return false };
+        let Some(handle) = (unsafe { Self::handle_at(at, kind) }) else { return false };
         match handle.key.compare_exchange(kind as usize, owner, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return true,
-            Err(key) if key == kind.freed_key() => note(&freed_error(kind)),
+            Err(key) if key == kind.freed_key() => note_error(&freed_error(kind)),
             Err(_) => {
                 handle.refused.fetch_add(u64::from(begins), Ordering::Relaxed);
-                note(&other_thread_error(kind));
+                note_error(&other_thread_error(kind));
             }
         }
         false
     }
 
-    /// The handle of this kind at an address; NULL is none, and anything else is a note.
+    /// Returns the handle of this kind at an address; `None` for NULL and, with a noted error, for anything else.
     ///
     /// # Safety
     /// `at` is NULL or may be read.
-    unsafe fn of_kind<'a>(at: *const Self, kind: Kind) -> Option<&'a Self> {
+    unsafe fn handle_at<'a>(at: *const Self, kind: Kind) -> Option<&'a Self> {
         if at.is_null() {
             return None;
         }
         // SAFETY: as the caller promises.
         let handle = unsafe { kind.is_at(at) }.then(|| unsafe { &*at });
         if handle.is_none() {
-            note(&wrong_kind_error(kind));
+            note_error(&wrong_kind_error(kind));
         }
         handle
     }
@@ -92,10 +92,10 @@ impl<T> Handle<T> {
     /// As for [`Handle::content`].
     pub(crate) unsafe fn free(at: *mut Self, kind: Kind) -> Option<(Box<T>, u64)> {
         // SAFETY: as the caller promises.
-        let handle = unsafe { Self::of_kind(at, kind) }?;
+        let handle = unsafe { Self::handle_at(at, kind) }?;
         let key = kind.freed_key();
         if handle.key.swap(key, Ordering::AcqRel) == key {
-            note(&freed_error(kind));
+            note_error(&freed_error(kind));
             return None;
         }
         // SAFETY: no thread has the key any more.
@@ -117,5 +117,5 @@ pub(crate) fn make_handle<T>(
 /// Runs a call; a panic ends here, and is noted.
 #[inline]
 pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|_| note(&panic_error())).ok()
+    catch_unwind(AssertUnwindSafe(call)).map_err(|_| note_error(&panic_error())).ok()
 }

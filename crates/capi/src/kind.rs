@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// These bits of a thread's address are 0.
     const MASK: usize = 7;
-    /// The key of one that was freed: no thread has it.
+    /// Key of an object of this kind that was freed: no thread has it.
     pub(crate) fn freed_key(self) -> usize {
         usize::MAX & !Self::MASK | self as usize
     }

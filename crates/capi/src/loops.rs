@@ -16,12 +16,12 @@ use crate::text::read_text;
 /// `run` was made by `jitterlab_run_new`, or is NULL; `task` is NULL or a string with a zero at its end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_loop_new(run: *const Run, task: *const c_char) -> *mut Handle<Loop> {
-    make_handle(Kind::Loop, Some(origin::thread()), || {
+    make_handle(Kind::Loop, Some(origin::thread_key()), || {
         // SAFETY: as the caller promises.
         let run = unsafe { Run::at(run) }?;
         // SAFETY: as the caller promises.
         let task = unsafe { read_text(task, "task") }?;
-        run.with(|recording| recording.task_loop(task))
+        run.with_recording(|recording| recording.task_loop(task))
     })
 }
 

@@ -21,11 +21,11 @@ pub unsafe extern "C" fn jitterlab_probe_new(run: *const Run, task: *const c_cha
         let run = unsafe { Run::at(run) }?;
         // SAFETY: as the caller promises.
         let task = unsafe { read_text(task, "task") }?;
-        run.with(|recording| recording.probe(task))
+        run.with_recording(|recording| recording.probe(task))
     })
 }
 
-/// An activation begins, due a period after the one before it.
+/// Begins an activation, due a period after the one before it.
 ///
 /// # Safety
 /// `on` is NULL, or was made by `jitterlab_probe_new`.
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn jitterlab_probe_begin(on: *mut Handle<TaskProbe>) {
     catch_panic(|| unsafe { Handle::content(on, Kind::Probe, true) }.map(TaskProbe::begin));
 }
 
-/// An activation begins that was due at this time of CLOCK_MONOTONIC.
+/// Begins an activation that was due at this time of CLOCK_MONOTONIC.
 ///
 /// # Safety
 /// As for `jitterlab_probe_begin`.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn jitterlab_probe_begin_at(on: *mut Handle<TaskProbe>, du
     catch_panic(|| unsafe { Handle::content(on, Kind::Probe, true) }.map(|on| on.begin_at(due_ns)));
 }
 
-/// The activation ends.
+/// Ends the activation.
 ///
 /// # Safety
 /// As for `jitterlab_probe_begin`.
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn jitterlab_probe_free(on: *mut Handle<TaskProbe>) {
     catch_panic(|| {
         // SAFETY: as the caller promises.
         if let Some((mut probe, refused)) = unsafe { Handle::free(on, Kind::Probe) } {
-            probe.add_missing(refused);
+            probe.add_lost(refused);
         }
     });
 }

@@ -37,7 +37,7 @@ impl Run {
         Run {
             kind: AtomicUsize::new(Kind::Run as usize),
             stop: recording.stop_flag(),
-            process: origin::process(),
+            process: origin::fork_count(),
             recording: RwLock::new(Some(recording)),
             refusals: Mutex::default(),
         }
@@ -58,19 +58,22 @@ impl Run {
     }
 
     /// Returns the run's answer, unless it is closed, or another process's.
-    pub(crate) fn with<T>(&self, ask: impl FnOnce(&Recording) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn with_recording<T>(
+        &self,
+        ask: impl FnOnce(&Recording) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.check_process()?;
         let recording = self.recording.read().unwrap_or_else(PoisonError::into_inner);
         ask(recording.as_ref().ok_or_else(|| freed_error(Kind::Run))?)
     }
 
     fn check_process(&self) -> Result<(), Error> {
-        if self.process == origin::process() { Ok(()) } else { Err(forked_process_error()) }
+        if self.process == origin::fork_count() { Ok(()) } else { Err(forked_process_error()) }
     }
 
     /// Text of the refused request of this number, at an address that stays valid until the run is closed.
-    fn refusal(&self, number: usize) -> Result<Option<*const c_char>, Error> {
-        let refused = self.with(|recording| Ok(recording.refused()))?;
+    fn refusal_text(&self, number: usize) -> Result<Option<*const c_char>, Error> {
+        let refused = self.with_recording(|recording| Ok(recording.refused()))?;
         let mut known = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         for r in refused.iter().skip(known.len()) {
             known.push(CString::new(format!("{} ({}): {}", r.what, r.why, r.remedy)).unwrap_or_default());
@@ -136,7 +139,7 @@ pub unsafe extern "C" fn jitterlab_run_stop(run: *const Run) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_refusal(run: *const Run, number: usize) -> *const c_char {
     // SAFETY: as the caller promises.
-    let found = catch_panic(|| ok_or_note(unsafe { Run::at(run) }.and_then(|run| run.refusal(number))));
+    let found = catch_panic(|| ok_or_note(unsafe { Run::at(run) }.and_then(|run| run.refusal_text(number))));
     found.flatten().flatten().unwrap_or(ptr::null())
 }
 
@@ -155,7 +158,7 @@ pub unsafe extern "C" fn jitterlab_run_figures(
         let run = unsafe { Run::at(run) };
         // SAFETY: as the caller promises.
         let task = unsafe { read_text(task, "task") };
-        ok_or_note(run.and_then(|run| run.with(|recording| recording.figures(task?))))
+        ok_or_note(run.and_then(|run| run.with_recording(|recording| recording.figures(task?))))
     });
     // SAFETY: as the caller promises.
     let (Some(found), Some(figures)) = (found.flatten(), unsafe { figures.as_mut() }) else { return -1 };

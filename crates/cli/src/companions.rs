@@ -56,7 +56,7 @@ pub struct Args {
 impl Companion {
     /// Becomes the companion, with the same terminal and environment; comes back only where that fails.
     pub fn execute(&self, args: &Args) -> CommandResult {
-        let program = self.find().ok_or_else(|| {
+        let program = self.find_program().ok_or_else(|| {
             Error::bad_use(format!(
                 "jitterlab {} is a package of its own that is not installed: cargo build \
                  --release -p {}",
@@ -67,7 +67,7 @@ impl Companion {
         Err(Error::refused(format!("cannot run {}", program.display())).because(error))
     }
 
-    fn find(&self) -> Option<PathBuf> {
+    fn find_program(&self) -> Option<PathBuf> {
         let own = env::current_exe().ok();
         let path = env::var_os("PATH").filter(|_| !is_privileged()).unwrap_or_default();
         companion_folders(own.as_deref(), &path)
@@ -76,7 +76,7 @@ impl Companion {
     }
 
     /// Asks the companion for the definition of its commands.
-    fn describe(&self, program: &Path) -> Result<Command, Error> {
+    fn ask_for_commands(&self, program: &Path) -> Result<Command, Error> {
         let failed = || {
             Error::damaged(format!(
                 "{} does not describe its commands, which are left out",
@@ -94,7 +94,7 @@ impl Companion {
             ))
             .remedy("install the release of this jitterlab"));
         }
-        Ok(description.command().name(self.command))
+        Ok(description.into_command().name(self.command))
     }
 }
 
@@ -112,8 +112,8 @@ pub fn with_own_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
 pub fn with_companion_commands(command: Command) -> Command {
     command.mut_subcommands(|listed| {
         let companion = ALL.iter().find(|companion| listed.get_name() == companion.command);
-        let found = companion.and_then(|companion| Some((companion, companion.find()?)));
-        match found.map(|(companion, program)| companion.describe(&program)) {
+        let found = companion.and_then(|companion| Some((companion, companion.find_program()?)));
+        match found.map(|(companion, program)| companion.ask_for_commands(&program)) {
             None => listed,
             Some(Ok(own)) => own.display_order(listed.get_display_order()),
             Some(Err(error)) => {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::Command;
 use clap::builder::StyledStr;
-use jitterlab_report::{first_steps, wrap};
+use jitterlab_report::{usage_hints, wrap};
 
 use crate::output;
 
@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Judge", &["judge", "check", "compare", "stepper", "servo"]),
     ("Improve", &["doctor", "tune", "compensate", "compare-wakeups", "restore"]),
     ("Share", &["report", "plot", "export"]),
-    (first_steps::COMPANIONS, &["fleet", "kernel", "mcu", "monitor", "reproduce"]),
+    (usage_hints::COMPANIONS, &["fleet", "kernel", "mcu", "monitor", "reproduce"]),
     ("Files and shell", &["recover", "schema", "completions", "man", "help"]),
 ];
 
@@ -38,7 +38,7 @@ fn command_list(command: &Command) -> String {
     // The parser adds its own command once it is built, which is not worth it for every call.
     let about = |name: &str| match command.find_subcommand(name).and_then(Command::get_about) {
         Some(about) => about.to_string(),
-        None => first_steps::HELP.into(),
+        None => usage_hints::HELP.into(),
     };
     let columns = output::terminal_columns().clamp(INDENT + 20, WIDEST) - INDENT;
     let mut text = String::new();

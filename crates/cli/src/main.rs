@@ -23,7 +23,7 @@ use crate::exit::CommandResult;
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
 /// means for the motor or loop it has to drive.
 #[derive(Parser)]
-#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = help::WIDEST, after_help = jitterlab_report::first_steps::COMMON_RULES)]
+#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = help::WIDEST, after_help = jitterlab_report::usage_hints::COMMON_RULES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

@@ -39,7 +39,7 @@ impl RecordArgs {
         Ok(match &self.output {
             _ if self.no_file => None,
             Some(path) => Some(RunWriter::create(path, info)?),
-            None => host::writer(info)
+            None => host::create_run_file(info)
                 .map_err(|error| {
                     output::print_warning(
                         &Error::refused("no run file")
@@ -58,7 +58,7 @@ impl RecordArgs {
     }
 
     /// Prints a note next to the result, unless nothing is to be printed.
-    pub fn note(&self, write: impl FnOnce() -> String) {
+    pub fn note_unless_quiet(&self, write: impl FnOnce() -> String) {
         if !self.quiet {
             output::print_note(self.show.fit_to_terminal(write).trim_end());
         }
@@ -75,7 +75,7 @@ impl RecordArgs {
             }
             return Ok(());
         };
-        self.note(|| jitterlab_report::summary::saved_note(file));
+        self.note_unless_quiet(|| jitterlab_report::summary::saved_note(file));
         let ended = run.run.warnings.iter().find_map(|warning| match warning {
             Warning::RecordingEnded { reason } => Some(reason),
             _ => None,
@@ -135,7 +135,7 @@ impl ClosingProgress {
         let taken = self.begun.get_or_insert_with(Instant::now).elapsed();
         (taken >= self.next).then(|| {
             self.next = taken + every;
-            progress::closing_line(done, of)
+            progress::run_file_progress_line(done, of)
         })
     }
 }
@@ -173,14 +173,14 @@ impl Progress {
 
     /// Shows the progress if it is time to, and reports once that recording has ended.
     pub fn update(&mut self, underway: &RunInProgress<'_>) {
-        if let (false, Some(why)) = (self.recording_ended, underway.recording_ended()) {
+        if let (false, Some(why)) = (self.recording_ended, underway.recording_failure()) {
             self.recording_ended = true;
             self.line.iter().for_each(StatusLine::clear);
             output::print_warning(
                 &Error::refused(format!("recording ended, the measurement goes on: {why}")).to_string(),
             );
         }
-        if let Some(bytes) = underway.closing() {
+        if let Some(bytes) = underway.closing_progress() {
             let text = self.closing.update(self.every, bytes);
             self.line.as_ref().zip(text).inspect(|(line, text)| line.show(text));
             return;
@@ -188,9 +188,9 @@ impl Progress {
         let Some(line) = self.line.as_ref().filter(|_| Instant::now() >= self.next) else { return };
         self.next += self.every;
         let terminal = self.show.terminal();
-        let mut text = progress::measurement_line(&underway.so_far(), self.purpose);
+        let mut text = progress::measurement_progress_line(&underway.progress(), self.purpose);
         if line.is_redrawn() {
-            text = progress::fit_line(&text, terminal.columns - 1);
+            text = progress::trim_progress_line(&text, terminal.columns - 1);
         }
         line.show(&terminal.printable(text));
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use jitterlab_host::check::check_run;
 use jitterlab_model::units::{Human, parse_period_ns};
 use jitterlab_model::{EdgeKind, Error, TaskSpec};
-use jitterlab_report::first_steps;
 use jitterlab_report::page::{self, PageRun};
+use jitterlab_report::usage_hints;
 use jitterlab_runs::{CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, Threshold};
 
 /// What is shown of a run, and what helps to read the outputs of other tools.
@@ -118,7 +118,7 @@ impl RunArgs {
 fn open(path: &Path, hints: &Hints) -> Result<Run, Error> {
     let run = Run::open(path, hints).map_err(|error| {
         let meant =
-            path.to_str().filter(|_| !path.exists()).and_then(|name| first_steps::suggest_option(name, ""));
+            path.to_str().filter(|_| !path.exists()).and_then(|name| usage_hints::suggest_option(name, ""));
         match meant {
             Some(meant) => error.remedy(meant),
             None => error,

@@ -57,8 +57,8 @@ impl Description {
     }
 
     /// Returns the commands for display.
-    pub fn command(self) -> Command {
-        self.command.command()
+    pub fn into_command(self) -> Command {
+        self.command.into_command()
     }
 }
 
@@ -75,12 +75,12 @@ impl CommandDescription {
         }
     }
 
-    fn command(self) -> Command {
+    fn into_command(self) -> Command {
         let mut command = Command::new(leak(self.name))
             .hide(self.is_hidden)
             .subcommand_required(self.needs_command)
-            .args(self.arguments.into_iter().map(ArgumentDescription::arg))
-            .subcommands(self.commands.into_iter().map(CommandDescription::command));
+            .args(self.arguments.into_iter().map(ArgumentDescription::into_arg))
+            .subcommands(self.commands.into_iter().map(CommandDescription::into_command));
         if let Some(about) = self.about {
             command = command.about(about);
         }
@@ -121,7 +121,7 @@ impl ArgumentDescription {
         }
     }
 
-    fn arg(self) -> Arg {
+    fn into_arg(self) -> Arg {
         let action = match (self.takes_values, self.is_repeated) {
             (false, _) => ArgAction::SetTrue,
             (true, false) => ArgAction::Set,
@@ -148,7 +148,7 @@ impl ArgumentDescription {
             arg = arg.value_names(self.value_names.into_iter().map(leak));
         }
         if !self.values.is_empty() {
-            let values = self.values.into_iter().map(ValueDescription::value);
+            let values = self.values.into_iter().map(ValueDescription::into_value);
             arg = arg.value_parser(ValueParser::from(PossibleValuesParser::new(values)));
         }
         arg
@@ -160,7 +160,7 @@ impl ValueDescription {
         ValueDescription { name: value.get_name().into(), help: value.get_help().map(ToString::to_string) }
     }
 
-    fn value(self) -> PossibleValue {
+    fn into_value(self) -> PossibleValue {
         let value = PossibleValue::new(leak(self.name));
         match self.help {
             Some(help) => value.help(help),

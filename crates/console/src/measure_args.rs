@@ -1,6 +1,6 @@
 //! Subject and length of a measurement: the options that `run` shares with commands that run it elsewhere.
 
-use jitterlab_host::{DmaLatency, Request, keep_by_default, load};
+use jitterlab_host::{DmaLatency, Request, default_keep, load};
 use jitterlab_model::units::{Exact, parse_duration_ns};
 use jitterlab_model::{CpuSet, Error, Keep, LoadSpec, TaskSpec};
 
@@ -87,7 +87,7 @@ impl MeasureArgs {
             duration_ns,
             count: self.count,
             stop_above_ns: self.stop_above,
-            keep: self.keep.unwrap_or_else(|| keep_by_default(&tasks, duration_ns)),
+            keep: self.keep.unwrap_or_else(|| default_keep(&tasks, duration_ns)),
             dma_latency: self.cpu_dma_latency,
             loads: self.loads()?,
             isolate: self.isolate.clone(),

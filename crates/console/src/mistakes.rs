@@ -7,8 +7,8 @@ use std::process;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::Error;
 use jitterlab_model::units::{NoUnit, parse_duration_ns};
-use jitterlab_report::dictionary::word;
-use jitterlab_report::first_steps::{
+use jitterlab_report::dictionary::entry;
+use jitterlab_report::usage_hints::{
     DOCUMENTS, FORMATS, MEASURE_FIRST, file_hint, suggest_option, thread_name_hint, unit_hint,
 };
 
@@ -45,7 +45,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
             given(ContextKind::InvalidArg).and_then(|argument| suggest_for_argument(&argument, &usage))
         }
         ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|name| {
-            let tool = word("tool", &name).map(str::to_owned);
+            let tool = entry("tool", &name).map(str::to_owned);
             tool.or_else(|| suggest_for_file(&name))
                 .or_else(|| suggest_option(&name, ""))
                 .or_else(|| suggest_reordered_command(&name))
@@ -111,7 +111,7 @@ fn suggest_for_argument(argument: &str, usage: &str) -> Option<String> {
     let command =
         usage.split_once("jitterlab ").map_or("", |(_, rest)| rest.split(' ').next().unwrap_or_default());
     let of = |name: &str| command == name;
-    match word("option", argument) {
+    match entry("option", argument) {
         Some(ours) => Some(ours.to_owned()),
         None if argument.starts_with('-') => None,
         None if !argument.starts_with(|c: char| c.is_ascii_digit()) && unit() => Some(unit_hint(argument)),
@@ -137,7 +137,7 @@ fn suggest_for_value(option: &str, value: &str) -> Option<String> {
         "--pid" => return Some(thread_name_hint(value)),
         _ => None,
     };
-    word(option, &lower)
+    entry(option, &lower)
         .map(|meant| format!("did you mean {meant}?"))
         .or_else(|| meant.map(|meant| format!("did you mean {meant}?")))
         .or_else(several)

@@ -80,23 +80,23 @@ impl OutputArgs {
     /// Prints a result, as text or as JSON. Returns its verdict on a requested purpose, for the exit status.
     pub fn show<R: Present>(self, result: &R) -> Result<Option<Fitness>, Error> {
         let extent = match self {
-            OutputArgs { brief: true, .. } => Extent::Head,
+            OutputArgs { brief: true, .. } => Extent::Conclusion,
             OutputArgs { details: true, .. } => Extent::Details,
             _ => Extent::Answer,
         };
-        let head = result.head();
+        let conclusion = result.conclusion();
         if self.json {
             print(&document::to_json(result)?)?;
         } else {
             let terminal = self.terminal();
             let text = document::terminal_text(result, extent, terminal);
             print(&text)?;
-            // A head that has scrolled off a person's terminal is repeated at the end.
-            if head.is_some() && is_terminal() && text.lines().count() >= terminal_rows() {
-                print(&format!("\n{}", document::terminal_text(result, Extent::Head, terminal)))?;
+            // A conclusion that has scrolled off a person's terminal is repeated at the end.
+            if conclusion.is_some() && is_terminal() && text.lines().count() >= terminal_rows() {
+                print(&format!("\n{}", document::terminal_text(result, Extent::Conclusion, terminal)))?;
             }
         }
-        Ok(head.filter(|head| head.asked).map(|head| head.fitness))
+        Ok(conclusion.filter(|conclusion| conclusion.asked).map(|conclusion| conclusion.fitness))
     }
 }
 
@@ -189,7 +189,7 @@ pub fn write_result_by(
     if is_stdout(path) {
         print_note(&write_to_stdout(fill)?);
     } else {
-        let said = atomic_file::write_by(path, force, fill)?;
+        let said = atomic_file::write_with(path, force, fill)?;
         print(&format!("{}: {said}\n", path.display()))?;
     }
     Ok(())

@@ -50,7 +50,7 @@ while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
 done"#;
 
 impl DescendantKiller {
-    /// Marks the processes that this command will start, and watches over them.
+    /// Marks the processes that a command will start, so that they are killed when this process ends.
     pub fn new(command: &mut Command) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -70,7 +70,7 @@ impl Drop for DescendantKiller {
     }
 }
 
-fn children(process: u32) -> Vec<u32> {
+fn child_processes(process: u32) -> Vec<u32> {
     let path = |thread| format!("/proc/{process}/task/{thread}/children");
     let lists = threads_of(process).into_iter().filter_map(|thread| fs::read_to_string(path(thread)).ok());
     lists
@@ -79,11 +79,11 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 /// A process and all its descendants, each before those that it started.
-pub fn with_descendants(first: u32) -> Vec<u32> {
+pub fn process_and_descendants(first: u32) -> Vec<u32> {
     let mut family = vec![first];
     let mut next = 0;
     while let Some(process) = family.get(next) {
-        family.extend(children(*process));
+        family.extend(child_processes(*process));
         next += 1;
     }
     family
@@ -91,10 +91,10 @@ pub fn with_descendants(first: u32) -> Vec<u32> {
 
 /// Descendants of a process that have not ended.
 fn living_descendants(of: u32) -> Vec<u32> {
-    with_descendants(of).into_iter().skip(1).filter(|process| !is_zombie(*process)).collect()
+    process_and_descendants(of).into_iter().skip(1).filter(|process| !is_zombie(*process)).collect()
 }
 
-fn signal(processes: &[u32], signal: Signal) {
+fn send_signal(processes: &[u32], signal: Signal) {
     for process in processes {
         let _ = kill(Pid::from_raw(process.cast_signed()), signal);
     }
@@ -104,7 +104,7 @@ fn signal(processes: &[u32], signal: Signal) {
 /// parent ends first is found only if the process is its subreaper (prctl(2)).
 pub fn end_descendants(of: u32, grace: Duration) {
     let asked = Instant::now();
-    signal(&living_descendants(of), Signal::SIGTERM);
+    send_signal(&living_descendants(of), Signal::SIGTERM);
     while asked.elapsed() < grace && !living_descendants(of).is_empty() {
         thread::sleep(Duration::from_millis(5));
     }
@@ -120,14 +120,14 @@ pub fn kill_descendants(of: u32) {
         if living.is_empty() {
             return;
         }
-        signal(&living, Signal::SIGKILL);
+        send_signal(&living, Signal::SIGKILL);
         thread::sleep(Duration::from_millis(2));
     }
 }
 
 /// True for a process that has ended and waits for its parent to read its status.
 fn is_zombie(process: u32) -> bool {
-    Stat::of(process).is_none_or(|stat| stat.field(3) == Some("Z"))
+    Stat::from_number(process).is_none_or(|stat| stat.field(3) == Some("Z"))
 }
 
 #[cfg(test)]
@@ -159,8 +159,8 @@ mod tests {
         script.args(["-c", "sleep 600 & setsid sleep 601 & wait"]);
         let mut guard = DescendantKiller::new(&mut script).unwrap();
         let mut script = script.spawn().unwrap();
-        wait_for(|| with_descendants(script.id()).len() == 3);
-        let started = with_descendants(script.id()).split_off(1);
+        wait_for(|| process_and_descendants(script.id()).len() == 3);
+        let started = process_and_descendants(script.id()).split_off(1);
         // As the kernel does with a process that is killed: the shell first, and its files.
         script.kill().unwrap();
         script.wait().unwrap();
@@ -172,8 +172,8 @@ mod tests {
     fn all_that_come_from_a_process_are_killed_and_it_is_not() {
         let script = "sleep 600 & sleep 601 & setsid sleep 602 & read line; exit 7";
         let mut shell = Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap();
-        wait_for(|| with_descendants(shell.id()).len() == 4);
-        let all = with_descendants(shell.id());
+        wait_for(|| process_and_descendants(shell.id()).len() == 4);
+        let all = process_and_descendants(shell.id());
         kill_descendants(shell.id());
         assert!(is_there(all[0]) && all[1..].iter().all(|process| !is_there(*process)), "{all:?}");
         drop(shell.stdin.take());

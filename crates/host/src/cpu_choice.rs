@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use jitterlab_model::facts::Sharing;
-use jitterlab_model::warning::{Because, Placed};
+use jitterlab_model::warning::{CpuPlacement, PlacementReason};
 use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
 
 /// Device interrupts a second, averaged since the machine started, from which on a CPU counts as busy with them.
@@ -17,19 +17,19 @@ pub struct CpuChoice {
     /// The CPUs for all threads that are not measured. Apart from the measured ones wherever there are enough.
     pub housekeeping: CpuSet,
     /// Reasons for the choice.
-    pub because: Vec<Because>,
+    pub because: Vec<PlacementReason>,
 }
 
 impl CpuChoice {
     /// The CPUs that tasks run on.
-    pub fn measured(&self) -> CpuSet {
+    pub fn measured_cpus(&self) -> CpuSet {
         self.cpus.iter().copied().collect()
     }
 
-    /// The choice as a run's description has it.
-    pub fn placed(&self) -> Placed {
-        Placed::Chosen {
-            cpus: self.measured(),
+    /// Converts the choice to the form in a run's description.
+    pub fn to_placed(&self) -> CpuPlacement {
+        CpuPlacement::Chosen {
+            cpus: self.measured_cpus(),
             rest: self.housekeeping.clone(),
             because: self.because.clone(),
         }
@@ -38,7 +38,7 @@ impl CpuChoice {
 
 /// Checks that a task can be bound to a CPU.
 pub fn check_cpu(facts: &SystemFacts, cpu: u16) -> Result<(), Error> {
-    let (online, usable) = (facts.online(), facts.usable());
+    let (online, usable) = (facts.online_cpus(), facts.usable_cpus());
     match () {
         () if !online.contains(cpu) => Err(Error::bad_use(format!(
             "CPU {cpu} does not exist or is offline: this machine has the CPUs {online}"
@@ -58,7 +58,7 @@ pub fn check_cpu(facts: &SystemFacts, cpu: u16) -> Result<(), Error> {
 /// CPUs of their own that share a cache, as long as one core is left to the rest of the system, and never two
 /// siblings of one core while there is another; where CPUs are short, tasks share.
 pub fn choose_cpus(facts: &SystemFacts, tasks: &[TaskSpec]) -> CpuChoice {
-    let usable = facts.usable();
+    let usable = facts.usable_cpus();
     let asked: CpuSet = tasks.iter().filter_map(|task| task.cpu).collect();
     let slots = best_cpus(facts, &usable, &asked, tasks.iter().filter(|task| task.cpu.is_none()).count());
     let mut next = slots.iter().copied().cycle();
@@ -66,8 +66,8 @@ pub fn choose_cpus(facts: &SystemFacts, tasks: &[TaskSpec]) -> CpuChoice {
     let cpus: Vec<u16> =
         tasks.iter().map(|task| task.cpu.unwrap_or_else(|| next.next().unwrap_or(fallback))).collect();
     let measured: CpuSet = cpus.iter().copied().collect();
-    let housekeeping = housekeeping(facts, &usable, &measured);
-    let because = reasons(facts, &usable, &asked, &measured);
+    let housekeeping = choose_housekeeping(facts, &usable, &measured);
+    let because = choice_reasons(facts, &usable, &asked, &measured);
     CpuChoice { cpus, housekeeping, because }
 }
 
@@ -119,7 +119,7 @@ fn best_cpus(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize
     slots
 }
 
-/// The usable CPUs on cores without any of these CPUs.
+/// The usable CPUs on cores without any of the `used` CPUs.
 fn cpus_on_other_cores(facts: &SystemFacts, usable: &CpuSet, used: &CpuSet) -> CpuSet {
     let cores: CpuSet = used
         .iter()
@@ -130,7 +130,7 @@ fn cpus_on_other_cores(facts: &SystemFacts, usable: &CpuSet, used: &CpuSet) -> C
     usable.without(used).without(&cores)
 }
 
-fn housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuSet {
+fn choose_housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuSet {
     let isolated = facts.isolation.isolated.clone().unwrap_or_default();
     let apart = cpus_on_other_cores(facts, usable, measured);
     [apart.without(&isolated), usable.without(measured).without(&isolated), usable.without(measured)]
@@ -139,43 +139,48 @@ fn housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuS
         .unwrap_or_else(|| usable.clone())
 }
 
-/// Reasons for these CPUs.
-fn reasons(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, measured: &CpuSet) -> Vec<Because> {
+/// Reasons for the measured CPUs; `asked` are those that tasks asked for.
+fn choice_reasons(
+    facts: &SystemFacts,
+    usable: &CpuSet,
+    asked: &CpuSet,
+    measured: &CpuSet,
+) -> Vec<PlacementReason> {
     let Some(first) = measured.first() else { return Vec::new() };
     if facts.cpus.is_empty() {
-        return vec![Because::NoneListed];
+        return vec![PlacementReason::NoneListed];
     }
     if measured.without(asked).is_empty() {
-        return vec![Because::AskedFor];
+        return vec![PlacementReason::AskedFor];
     }
     if usable.len() == 1 {
-        return vec![Because::OnlyOne];
+        return vec![PlacementReason::OnlyOne];
     }
     let mut because = Vec::new();
     let all_in = |set: &Option<CpuSet>| set.as_ref().is_some_and(|s| measured.without(s).is_empty());
     if all_in(&facts.isolation.isolated) {
-        because.push(Because::Isolated);
+        because.push(PlacementReason::Isolated);
     }
     if all_in(&facts.isolation.nohz_full) {
-        because.push(Because::NoTick);
+        because.push(PlacementReason::NoTick);
     }
     if !measured.contains(0) {
-        because.push(Because::AwayFromZero);
+        because.push(PlacementReason::AwayFromZero);
     }
-    let cpus = siblings_of(facts, measured).and(usable);
+    let cpus = smt_siblings(facts, measured).and(usable);
     if !cpus.is_empty() {
         let isolated = facts.isolation.isolated.as_ref().is_some_and(|set| cpus.without(set).is_empty());
-        because.push(Because::FreeSiblings { cpus, isolated });
+        because.push(PlacementReason::FreeSiblings { cpus, isolated });
     }
     let distances = measured.iter().filter(|cpu| *cpu != first).map(|cpu| facts.sharing(first, cpu));
     if let Some(Sharing::Cache(level)) = distances.max() {
-        because.push(Because::SharedCache { level });
+        because.push(PlacementReason::SharedCache { level });
     }
     because
 }
 
 /// The SMT siblings of these CPUs.
-fn siblings_of(facts: &SystemFacts, cpus: &CpuSet) -> CpuSet {
+fn smt_siblings(facts: &SystemFacts, cpus: &CpuSet) -> CpuSet {
     let all: CpuSet = cpus
         .iter()
         .filter_map(|cpu| facts.cpu(cpu))

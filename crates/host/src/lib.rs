@@ -1,5 +1,7 @@
 //! This machine as a bench: its facts and its tasks.
 
+pub mod cause_finder;
+pub mod changes;
 pub mod check;
 pub mod child;
 pub mod cpu_choice;
@@ -7,7 +9,6 @@ pub mod dma_latency;
 mod error;
 pub mod experiment;
 pub mod facts;
-mod groups;
 pub mod isolate;
 mod knob;
 pub mod load;
@@ -18,17 +19,18 @@ pub mod programs;
 mod pulse;
 mod record;
 pub mod scratch;
+mod task_groups;
 pub mod trace_events;
 pub mod watch;
-pub mod why;
 
+pub use cause_finder::CauseRequest;
 pub use dma_latency::DmaLatency;
 pub use experiment::{
     Block, CompensationPlan, Experiment, KeptParts, Progress, TaskMeasurer, matrix, tune, wakeups,
 };
-pub use measure::{Finished, LimitExceeded, Measurement, Request, Sink};
+pub use measure::{FinishedRun, LimitExceeded, Measurement, Request, Sink};
 pub use prepare::now_utc;
 pub use record::{
-    Recorded, RunInProgress, default_name, keep_by_default, record, record_to, record_watched, writer,
+    RecordedRun, RunInProgress, create_run_file, default_file_name, default_keep, record, record_to,
+    record_watched,
 };
-pub use why::CausesWanted;

@@ -13,16 +13,17 @@ use jitterlab_model::{
     Activation, CpuSet, Error, Keep, LoadSpec, OwnWork, Refusal, RunCauses, RunInfo, StopReason, TaskRun,
     TaskSpec, Warning,
 };
-use jitterlab_rt::{Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
+use jitterlab_rt::{Drain, Linux, LoopEnd, System, TaskEnd, TaskThread, ThreadOptions};
 
+use super::cause_finder::{self, CauseFinder, CauseRequest, TracedTasks};
+use super::changes::cpus_isolated_by_others;
 use super::dma_latency::{DmaLatency, HeldDmaLatency};
 use super::error::dma_latency_refusal;
 use super::facts::{self, Root};
-use super::isolate::{self, Isolation};
+use super::isolate::Isolation;
 use super::load::Loads;
-use super::prepare::{self, Moved};
+use super::prepare::{self, MovedThread};
 use super::pulse::{self, EdgeTimes};
-use super::why::{self, CausesWanted, Explained, Why};
 
 /// Request for a measurement.
 #[derive(Debug, Clone)]
@@ -77,19 +78,19 @@ impl Request {
 
 /// Receiver of the records, on an ordinary thread of its own.
 pub trait Sink: Send {
-    /// The next activations of a task, in order.
-    fn activations(&mut self, task: usize, rows: &[Activation]);
+    /// Takes the next activations of a task, in order.
+    fn take_activations(&mut self, task: usize, rows: &[Activation]);
 
-    /// Takes the causes of late activations until now, where they are found out; of [`CausesWanted::Piece`] since the last piece.
-    fn causes(&mut self, _: &RunCauses) {}
+    /// Takes the causes of late activations until now, where they are found out; of [`CauseRequest::Piece`] since the last piece.
+    fn take_causes(&mut self, _: &RunCauses) {}
 
-    /// Request for causes; asked several times a second, with whether they are looked for.
-    fn causes_wanted(&mut self, looked_for: bool) -> CausesWanted {
-        if looked_for { CausesWanted::NowAndThen } else { CausesWanted::Nothing }
+    /// Returns the present request for causes; called several times a second. `looked_for` is true during a search.
+    fn request_causes(&mut self, looked_for: bool) -> CauseRequest {
+        if looked_for { CauseRequest::NowAndThen } else { CauseRequest::Nothing }
     }
 
-    /// Causes are wanted and cannot be looked for.
-    fn causes_refused(&mut self, _: &Error) {}
+    /// Notes that the requested causes cannot be looked for.
+    fn note_refused_causes(&mut self, _: &Error) {}
 }
 
 /// The activation that reached the limit, with those before it.
@@ -103,7 +104,7 @@ pub struct LimitExceeded {
 }
 
 #[derive(Debug, Clone)]
-pub struct Finished {
+pub struct FinishedRun {
     /// The complete description of the run.
     pub info: RunInfo,
     /// Activation that ended the run, if its latency reached the limit.
@@ -129,15 +130,15 @@ pub struct Measurement {
     info: RunInfo,
     root: Root,
     threads: Vec<TaskThread>,
-    explained: Arc<Explained>,
-    why: Option<Why>,
+    explained: Arc<TracedTasks>,
+    why: Option<CauseFinder>,
     seldom: bool,
     stop: Arc<AtomicBool>,
     loads: Loads,
     isolation: Option<Isolation>,
     /// Durations of the pulse edges of each task.
     pulses: Vec<Option<Arc<EdgeTimes>>>,
-    _moved: Moved,
+    _moved: MovedThread,
     _latency: Option<HeldDmaLatency>,
 }
 
@@ -169,16 +170,16 @@ impl Measurement {
             &facts,
             request.tasks,
             request.isolate.as_ref(),
-            &isolate::cpus_of_others(&root),
+            &cpus_isolated_by_others(&root),
         )?;
         let isolation = match &request.isolate {
-            Some(cpus) => Some(Isolation::begin(&root, cpus, &facts.usable())?),
+            Some(cpus) => Some(Isolation::begin(&root, cpus, &facts.usable_cpus())?),
             None => None,
         };
         if isolation.is_some() {
             facts = facts::read(&root);
         }
-        let moved = Moved::to(&prepared.housekeeping);
+        let moved = MovedThread::to(&prepared.housekeeping);
         let length = request.duration_ns.and_then(|ns| u64::try_from(ns).ok()).map(Duration::from_nanos);
         let loads =
             Loads::prepare(&request.loads, &facts, &prepared.measured, &prepared.housekeeping, length)?;
@@ -205,8 +206,10 @@ impl Measurement {
             }
             threads.push(thread);
         }
-        let explained = Arc::new(Explained::new(&prepared.tasks, &threads, &facts));
-        let why = match (request.why || request.stop_above_ns.is_some()).then(|| Why::begin(&explained)) {
+        let explained = Arc::new(TracedTasks::new(&prepared.tasks, &threads, &facts));
+        let why = match (request.why || request.stop_above_ns.is_some())
+            .then(|| CauseFinder::begin_recording(&explained))
+        {
             Some(Ok(why)) => Some(why),
             Some(Err(error)) => {
                 refused.push(Refusal::from_error("the kernel's trace events", &error));
@@ -215,7 +218,7 @@ impl Measurement {
             None => None,
         };
         let mut warnings = prepared.warnings;
-        warnings.extend(loads.cautions(&prepared.measured));
+        warnings.extend(loads.placement_warnings(&prepared.measured));
         warnings.extend(isolation.iter().map(|isolation| Warning::Isolated(isolation.report().clone())));
         let tasks = prepared
             .tasks
@@ -227,7 +230,7 @@ impl Measurement {
             count,
             stop_above_ns,
             keep: request.keep,
-            load: loads.asked(),
+            load: loads.to_load(),
             placement: Some(prepared.placement),
             tasks: tasks.collect(),
             refused,
@@ -252,12 +255,12 @@ impl Measurement {
     }
 
     /// Adds names and values that the user gave the run to its description.
-    pub fn label(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+    pub fn add_labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
         self.info.labels.extend(labels);
     }
 
     /// True if the kernel's events are recorded.
-    pub fn explains(&self) -> bool {
+    pub fn records_events(&self) -> bool {
         self.why.is_some()
     }
 
@@ -273,7 +276,7 @@ impl Measurement {
         sink: &mut dyn Sink,
         watch: &mut dyn FnMut(i64),
         interrupted: &AtomicBool,
-    ) -> Result<Finished, Error> {
+    ) -> Result<FinishedRun, Error> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
         let bound = self.info.tasks.iter().map(prepare::bound_cpu).collect();
         let mut collector = Collector::new(drains, bound, Arc::clone(&self.explained), self.why.take(), sink);
@@ -305,7 +308,7 @@ impl Measurement {
                 if self.stop.load(Ordering::Relaxed) {
                     break;
                 }
-                self.info.warnings.extend(self.loads.failed());
+                self.info.warnings.extend(self.loads.take_failures());
                 watch((Linux.now_ns() - epoch_ns).max(0));
                 thread::sleep(watch_every);
             }
@@ -325,7 +328,7 @@ impl Measurement {
         });
         let ended = ended?;
         let causes = collector.causes.take();
-        self.info.warnings.extend(causes.iter().flat_map(why::warnings));
+        self.info.warnings.extend(causes.iter().flat_map(cause_finder::recording_warnings));
         let above = limit_exceeded(&ended, &mut collector.last);
         self.info.stop = Some(self.stop_reason(&ended, above.as_ref(), was_interrupted));
         for (task, ended) in self.info.tasks.iter_mut().zip(ended) {
@@ -336,17 +339,17 @@ impl Measurement {
             times.as_ref()?.warning(&task.spec.name, task.spec.pulse.clone()?)
         };
         self.info.warnings.extend(self.info.tasks.iter().zip(&self.pulses).filter_map(pulsed));
-        let taken = isolate::cpus_of_others(&self.root);
+        let taken = cpus_isolated_by_others(&self.root);
         let left_cpu = self.info.tasks.iter().zip(&collector.elsewhere).filter_map(|(task, elsewhere)| {
             prepare::left_cpu_warning(task, *elsewhere, self.info.facts_after.as_ref()?, &taken)
         });
         self.info.warnings.extend(left_cpu.collect::<Vec<_>>());
-        Ok(Finished { info: self.info, above, causes })
+        Ok(FinishedRun { info: self.info, above, causes })
     }
 
     /// Ends loads and isolation, and notes how the machine was until then.
     fn end_loads_and_isolation(&mut self) {
-        self.info.warnings.extend(self.loads.failed());
+        self.info.warnings.extend(self.loads.take_failures());
         self.info.loads = self.loads.stop();
         self.info.facts_after = Some(facts::read(&self.root));
         let problems = self.isolation.take().map(Isolation::end).unwrap_or_default();
@@ -355,8 +358,8 @@ impl Measurement {
 
     fn stop_reason(&self, ended: &[TaskEnd], above: Option<&LimitExceeded>, interrupted: bool) -> StopReason {
         let of_a_task = ended.iter().enumerate().find_map(|(task, ended)| match &ended.end {
-            End::Overload(overload) => Some(StopReason::Overloaded { task, overload: *overload }),
-            End::Wait(error) => Some(StopReason::WaitFailed { task, why: error.to_string() }),
+            LoopEnd::Overload(overload) => Some(StopReason::Overloaded { task, overload: *overload }),
+            LoopEnd::Wait(error) => Some(StopReason::WaitFailed { task, why: error.to_string() }),
             _ => None,
         });
         match (of_a_task, above) {
@@ -378,7 +381,7 @@ impl Measurement {
 /// The first activation that reached the limit, with the last activations of its task.
 fn limit_exceeded(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<LimitExceeded> {
     let reached = ended.iter().enumerate().filter_map(|(task, ended)| match ended.end {
-        End::Above(activation) => Some((task, activation)),
+        LoopEnd::Above(activation) => Some((task, activation)),
         _ => None,
     });
     let (task, activation) = reached.min_by_key(|(_, activation)| activation.start_ns)?;
@@ -397,8 +400,8 @@ struct Collector<'a> {
     elsewhere: Vec<u64>,
     rows: Vec<Activation>,
     /// Tasks whose causes are looked for.
-    explained: Arc<Explained>,
-    why: Option<Why>,
+    explained: Arc<TracedTasks>,
+    why: Option<CauseFinder>,
     /// Time between two looks into the rings while no causes are looked for.
     every: Duration,
     /// True if looking for causes was refused.
@@ -413,8 +416,8 @@ impl<'a> Collector<'a> {
     fn new(
         drains: Vec<Drain>,
         bound: Vec<Option<u16>>,
-        explained: Arc<Explained>,
-        why: Option<Why>,
+        explained: Arc<TracedTasks>,
+        why: Option<CauseFinder>,
         sink: &'a mut dyn Sink,
     ) -> Self {
         let last = drains.iter().map(|_| VecDeque::with_capacity(NEIGHBOURS + 1)).collect();
@@ -428,54 +431,59 @@ impl<'a> Collector<'a> {
         loop {
             let before = Instant::now();
             let finished = self.drains.iter().all(Drain::is_finished);
-            let complete_ns = self.why.as_mut().map(Why::read);
+            let complete_ns = self.why.as_mut().map(CauseFinder::read_events);
             for task in 0..self.drains.len() {
-                while self.collect(task) == Self::BATCH {}
+                while self.collect_batch(task) == Self::BATCH {}
             }
             if finished {
                 return self.explain_rest();
             }
-            self.explain(complete_ns);
+            self.explain_complete(complete_ns);
             let every = if self.why.is_some() { COLLECT_EVERY } else { self.every };
             thread::park_timeout(every.saturating_sub(before.elapsed()));
         }
     }
 
-    /// Explains what is known until then, as far as that is wanted; begins and ends to look for causes.
-    fn explain(&mut self, complete_ns: Option<i64>) {
-        let wanted = self.sink.causes_wanted(self.why.is_some());
-        let (looked_for, is_wanted) = (self.why.is_some(), wanted != CausesWanted::Nothing);
+    /// Explains activations that end before `complete_ns`; begins or ends the search for causes as the sink requests.
+    fn explain_complete(&mut self, complete_ns: Option<i64>) {
+        let wanted = self.sink.request_causes(self.why.is_some());
+        let (looked_for, is_wanted) = (self.why.is_some(), wanted != CauseRequest::Nothing);
         if looked_for && !is_wanted {
-            return self.why.take().map(Why::finish).iter().for_each(|causes| self.sink.causes(causes));
+            return self
+                .why
+                .take()
+                .map(CauseFinder::finish)
+                .iter()
+                .for_each(|causes| self.sink.take_causes(causes));
         }
         if !looked_for && is_wanted && !self.is_refused {
-            match Why::begin(&self.explained) {
+            match CauseFinder::begin_recording(&self.explained) {
                 Ok(why) => self.why = Some(why),
                 Err(error) => {
                     self.is_refused = true;
-                    self.sink.causes_refused(&error);
+                    self.sink.note_refused_causes(&error);
                 }
             }
         }
         let found = self.why.as_mut().zip(complete_ns);
-        if let Some(causes) = found.and_then(|(why, ns)| why.explain(ns, wanted)) {
-            self.sink.causes(&causes);
+        if let Some(causes) = found.and_then(|(why, ns)| why.explain_complete(ns, wanted)) {
+            self.sink.take_causes(&causes);
         }
     }
 
     fn explain_rest(&mut self) {
-        self.causes = self.why.take().map(Why::finish);
-        self.causes.iter().for_each(|causes| self.sink.causes(causes));
+        self.causes = self.why.take().map(CauseFinder::finish);
+        self.causes.iter().for_each(|causes| self.sink.take_causes(causes));
     }
 
     /// Hands on at most one batch of a task, and returns the number of its records.
-    fn collect(&mut self, task: usize) -> usize {
+    fn collect_batch(&mut self, task: usize) -> usize {
         self.rows.clear();
         let taken = self.drains[task].pop_into(&mut self.rows, Self::BATCH);
         if taken > 0 {
-            self.sink.activations(task, &self.rows);
+            self.sink.take_activations(task, &self.rows);
             if let Some(why) = &mut self.why {
-                why.activations(task, &self.rows);
+                why.take_activations(task, &self.rows);
             }
             if let Some(cpu) = self.bound[task] {
                 self.elsewhere[task] += self.rows.iter().filter(|row| row.cpu != cpu).count() as u64;

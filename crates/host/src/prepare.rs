@@ -4,7 +4,7 @@ use std::fs;
 use std::time::SystemTime;
 
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::warning::{Mover, Placed};
+use jitterlab_model::warning::{CpuPlacement, Mover};
 use jitterlab_model::{Bench, CpuSet, Error, Policy, RunInfo, SystemFacts, TaskRun, TaskSpec, Warning, Work};
 use jitterlab_rt::sys::sched;
 use jitterlab_rt::xenomai::{self, Core};
@@ -25,7 +25,7 @@ pub(super) struct Prepared {
     pub measured: CpuSet,
     /// The processors for everything that is not measured.
     pub housekeeping: CpuSet,
-    pub placement: Placed,
+    pub placement: CpuPlacement,
     pub warnings: Vec<Warning>,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn prepare_tasks(
         .remedy("wait for its end, or choose other CPUs"));
     }
     let mut facts = facts.clone();
-    let free = taken.iter().fold(facts.usable(), |free, (_, cpus)| free.without(cpus));
+    let free = taken.iter().fold(facts.usable_cpus(), |free, (_, cpus)| free.without(cpus));
     if !taken.is_empty() && !free.is_empty() {
         facts.process.allowed_cpus = Some(free);
     }
@@ -75,7 +75,7 @@ pub(super) fn prepare_tasks(
         // CPUs that the run will isolate count as isolated.
         Some(cpus) => {
             let mut facts = facts.clone();
-            facts.process.allowed_cpus = Some(facts.usable());
+            facts.process.allowed_cpus = Some(facts.usable_cpus());
             facts.isolation.isolated = Some(facts.isolation.isolated.unwrap_or_default().or(cpus));
             cpu_choice::choose_cpus(&facts, &tasks)
         }
@@ -93,16 +93,16 @@ pub(super) fn prepare_tasks(
             task.cpu = Some(*cpu);
         }
     }
-    let allowed: Vec<u16> = facts.usable().iter().collect();
+    let allowed: Vec<u16> = facts.usable_cpus().iter().collect();
     spare_processor::check(&tasks, &allowed)?;
     let mut warnings = Vec::new();
-    if !choice.measured().and(&choice.housekeeping).is_empty() {
+    if !choice.measured_cpus().and(&choice.housekeeping).is_empty() {
         warnings.push(Warning::SharedCpu { cpus: choice.housekeeping.clone() });
     }
     Ok(Prepared {
         tasks,
-        measured: choice.measured(),
-        placement: choice.placed(),
+        measured: choice.measured_cpus(),
+        placement: choice.to_placed(),
         housekeeping: choice.housekeeping,
         warnings,
     })
@@ -201,21 +201,21 @@ pub(super) fn bound_cpu(task: &TaskRun) -> Option<u16> {
 }
 
 /// The calling thread, and those it makes, on other processors; back where it was when this is dropped.
-pub(super) struct Moved {
+pub(super) struct MovedThread {
     before: Option<Vec<u16>>,
 }
 
-impl Moved {
-    /// Moves the thread. A failure does no harm: the choice of processors has reported it already.
-    pub(super) fn to(cpus: &CpuSet) -> Moved {
+impl MovedThread {
+    /// Moves the calling thread to these processors. A failure has been reported by their choice already.
+    pub(super) fn to(cpus: &CpuSet) -> MovedThread {
         let before = sched::cpus().ok();
         let cpus: Vec<u16> = cpus.iter().collect();
         let _ = sched::set_cpus(&cpus);
-        Moved { before }
+        MovedThread { before }
     }
 }
 
-impl Drop for Moved {
+impl Drop for MovedThread {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             let _ = sched::set_cpus(before);

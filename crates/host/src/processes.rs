@@ -10,14 +10,14 @@ use nix::unistd::Pid;
 /// The kernel's mark of its own threads, in the flags of a [`Stat`].
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// Numbers in a folder of `/proc`: of all processes, or of the threads of one.
-pub(crate) fn numbers(folder: &str) -> Vec<u32> {
+/// Entries of a folder of `/proc` that are numbers: of all processes, or of the threads of one.
+pub(crate) fn numeric_names(folder: &str) -> Vec<u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 pub(crate) fn threads_of(process: u32) -> Vec<u32> {
-    numbers(&format!("/proc/{process}/task"))
+    numeric_names(&format!("/proc/{process}/task"))
 }
 
 /// The line `stat` of a process or thread (proc_pid_stat(5)).
@@ -30,12 +30,12 @@ pub(crate) struct Stat {
 
 impl Stat {
     /// Reads the line of the process or thread with this number.
-    pub(crate) fn of(number: u32) -> Option<Self> {
-        Self::read(Path::new(&format!("/proc/{number}")))
+    pub(crate) fn from_number(number: u32) -> Option<Self> {
+        Self::from_folder(Path::new(&format!("/proc/{number}")))
     }
 
     /// Reads the line in a folder of `/proc`.
-    pub(crate) fn read(folder: &Path) -> Option<Self> {
+    pub(crate) fn from_folder(folder: &Path) -> Option<Self> {
         Self::parse(&String::from_utf8_lossy(&fs::read(folder.join("stat")).ok()?))
     }
 
@@ -50,13 +50,13 @@ impl Stat {
         self.fields.split_whitespace().nth(number.checked_sub(3)?)
     }
 
-    pub(crate) fn number(&self, field: usize) -> Option<u64> {
+    pub(crate) fn number_field(&self, field: usize) -> Option<u64> {
         self.field(field)?.parse().ok()
     }
 
     /// True for a thread of the kernel's own.
-    pub(crate) fn is_of_kernel(&self) -> bool {
-        self.number(9).is_some_and(|flags| flags & PF_KTHREAD != 0)
+    pub(crate) fn is_kernel_thread(&self) -> bool {
+        self.number_field(9).is_some_and(|flags| flags & PF_KTHREAD != 0)
     }
 }
 
@@ -67,9 +67,8 @@ pub(crate) fn allowed_cpus(thread: i32) -> Option<CpuSet> {
     Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
 }
 
-/// The path of a control group in the hierarchy with this controller, in the text of `/proc/PID/cgroup`; without a name in the
-/// one of version 2, whose line has no controllers.
-pub(crate) fn group_in<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
+/// Finds the control group's path in `/proc/PID/cgroup`, for the hierarchy of `controller` (version 2: empty).
+pub(crate) fn control_group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         controllers.split(',').any(|name| name == controller).then_some(path)

@@ -24,8 +24,8 @@ pub fn is_privileged() -> bool {
     geteuid().is_root() || fs::read("/proc/self/auxv").map_or(true, is_secure)
 }
 
-/// A program of the system; in PATH only without rights of our own.
-pub fn of_system(name: &str) -> Command {
+/// Command that runs a system program; PATH is searched only if this program is not privileged.
+pub fn system_command(name: &str) -> Command {
     if !is_privileged() {
         return Command::new(name);
     }

@@ -8,8 +8,8 @@ use jitterlab_analysis::measured::{MeasuredRun, MeasurementProgress, Neighbours,
 use jitterlab_model::{Activation, Error, Keep, RunCauses, RunInfo, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::RunWriter;
 
-use super::measure::{Finished, Measurement, Request, Sink};
-use super::watch::Watch;
+use super::measure::{FinishedRun, Measurement, Request, Sink};
+use super::watch::ThreadWatch;
 
 /// Counts so far, shared between the thread that counts and the one that displays them.
 struct RunCounts {
@@ -17,7 +17,7 @@ struct RunCounts {
     failure: Option<Error>,
 }
 
-fn lock(counted: &Mutex<RunCounts>) -> MutexGuard<'_, RunCounts> {
+fn lock_counts(counted: &Mutex<RunCounts>) -> MutexGuard<'_, RunCounts> {
     // The counts stay usable even if the thread that held the lock panicked.
     counted.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -29,17 +29,17 @@ struct CountingSink<'a> {
 }
 
 impl Sink for CountingSink<'_> {
-    fn activations(&mut self, task: usize, rows: &[Activation]) {
-        let mut counted = lock(self.counted);
+    fn take_activations(&mut self, task: usize, rows: &[Activation]) {
+        let mut counted = lock_counts(self.counted);
         counted.stats[task].push_all(rows);
         if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(task, rows)) {
             counted.failure = Some(error);
         }
     }
 
-    fn causes(&mut self, causes: &RunCauses) {
-        if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.causes(causes)) {
-            lock(self.counted).failure = Some(error);
+    fn take_causes(&mut self, causes: &RunCauses) {
+        if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.set_causes(causes)) {
+            lock_counts(self.counted).failure = Some(error);
         }
     }
 }
@@ -53,36 +53,36 @@ pub struct RunInProgress<'a> {
 }
 
 impl RunInProgress<'_> {
-    pub fn so_far(&self) -> MeasurementProgress {
+    pub fn progress(&self) -> MeasurementProgress {
         let (names, planned_ns) = self.measurement;
-        let counted = lock(self.counted);
+        let counted = lock_counts(self.counted);
         let tasks = names.iter().zip(&counted.stats);
         let tasks = tasks.map(|(name, stats)| TaskProgress { name: name.clone(), stats: stats.clone() });
         MeasurementProgress { elapsed_ns: self.elapsed_ns, planned_ns, tasks: tasks.collect() }
     }
 
     /// Bytes written and bytes in all, while the run file is being closed.
-    pub fn closing(&self) -> Option<(u64, u64)> {
+    pub fn closing_progress(&self) -> Option<(u64, u64)> {
         self.closing
     }
 
     /// Reason for an end of recording before that of the measurement, if it has ended.
-    pub fn recording_ended(&self) -> Option<String> {
-        lock(self.counted).failure.as_ref().map(ToString::to_string)
+    pub fn recording_failure(&self) -> Option<String> {
+        lock_counts(self.counted).failure.as_ref().map(ToString::to_string)
     }
 }
 
 /// Results of a measurement, whatever happened to its run file.
-pub struct Recorded {
+pub struct RecordedRun {
     /// With its file, where that is whole.
     pub run: MeasuredRun,
     /// Reason why the run file could not be closed, and the file that holds its data now.
     pub closed: Result<(), Error>,
 }
 
-impl Recorded {
-    /// The results, if the run file is complete or none was asked for.
-    pub fn whole(self) -> Result<MeasuredRun, Error> {
+impl RecordedRun {
+    /// Returns the results, or the error that kept the run file from being closed.
+    pub fn require_complete(self) -> Result<MeasuredRun, Error> {
         self.closed.map(|()| self.run)
     }
 }
@@ -95,29 +95,29 @@ pub fn record(
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&RunInProgress<'_>),
     interrupted: &AtomicBool,
-) -> Result<Recorded, Error> {
+) -> Result<RecordedRun, Error> {
     let info = measurement.info().clone();
     count_and_record(&info, writer, watch, |sink, look| measurement.run(sink, look, interrupted))
 }
 
-/// Watches threads that run anyway, in the same way.
+/// Watches threads of other programs until the requested end, as [`record`] does for a measurement.
 pub fn record_watched(
-    watched: Watch,
+    watched: ThreadWatch,
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&RunInProgress<'_>),
     interrupted: &AtomicBool,
-) -> Result<Recorded, Error> {
+) -> Result<RecordedRun, Error> {
     let info = watched.info().clone();
     count_and_record(&info, writer, watch, |sink, look| Ok(watched.run(sink, look, interrupted)))
 }
 
-/// Counts and records the activations of `run`.
+/// Calls `run` with a sink that counts and records its activations, and makes the results.
 fn count_and_record(
     info: &RunInfo,
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&RunInProgress<'_>),
-    run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(i64)) -> Result<Finished, Error>,
-) -> Result<Recorded, Error> {
+    run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(i64)) -> Result<FinishedRun, Error>,
+) -> Result<RecordedRun, Error> {
     let tasks = || info.tasks.iter().map(|task| &task.spec);
     let names: Vec<String> = tasks().map(|spec| spec.name.clone()).collect();
     let stats: Vec<TimingStats> = tasks().map(|spec| TimingStats::new(spec.period_ns)).collect();
@@ -128,9 +128,10 @@ fn count_and_record(
         let measurement = (&*names, planned_ns);
         watch(&RunInProgress { measurement, counted: &counted, elapsed_ns, closing });
     };
-    let Finished { mut info, above, causes } = run(&mut counter, &mut |elapsed_ns| look(elapsed_ns, None))?;
+    let FinishedRun { mut info, above, causes } =
+        run(&mut counter, &mut |elapsed_ns| look(elapsed_ns, None))?;
     let writer = counter.writer.take();
-    let failure = lock(&counted).failure.take();
+    let failure = lock_counts(&counted).failure.take();
     info.warnings.extend(failure.map(|error| Warning::RecordingEnded { reason: error.to_string() }));
     let progress = |done, of| look(planned_ns.unwrap_or(0), Some((done, of)));
     let finished = writer.map(|writer| writer.finish_with(info.clone(), progress)).transpose();
@@ -146,14 +147,14 @@ fn count_and_record(
         activations: above.around,
     });
     let why = MeasuredRun::why(&info, causes.as_ref(), around.as_ref());
-    Ok(Recorded { run: MeasuredRun { around, why, ..MeasuredRun::new(info, &stats, file) }, closed })
+    Ok(RecordedRun { run: MeasuredRun { around, why, ..MeasuredRun::new(info, &stats, file) }, closed })
 }
 
 /// Measures into a new run file, to its end.
 pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
     let measurement = Measurement::prepare(request)?;
     let writer = RunWriter::create(file, measurement.info())?;
-    let run = record(measurement, Some(writer), &mut |_| (), interrupted)?.whole()?;
+    let run = record(measurement, Some(writer), &mut |_| (), interrupted)?.require_complete()?;
     let ended = run.run.warnings.iter().find_map(|warning| match warning {
         Warning::RecordingEnded { reason } => Some(reason.clone()),
         _ => None,
@@ -163,9 +164,9 @@ pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Res
     })
 }
 
-/// A run file of its own in the working directory, for a measurement without a given name.
-pub fn writer(info: &RunInfo) -> Result<RunWriter, Error> {
-    RunWriter::create_numbered(default_name(&info.started, ".parquet"), info)
+/// Creates a run file of the default name in the working directory.
+pub fn create_run_file(info: &RunInfo) -> Result<RunWriter, Error> {
+    RunWriter::create_numbered(default_file_name(&info.started, ".parquet"), info)
 }
 
 /// Size of a run file in bytes above which only spikes are kept by default.
@@ -174,7 +175,7 @@ const BYTES_PER_ACTIVATION: i64 = 4;
 
 /// Default of the activations that a run keeps: all of them, as long as the file has a size that is pleasant
 /// to keep and to send; otherwise spikes only.
-pub fn keep_by_default(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
+pub fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
     let rows: i64 = tasks.iter().map(|task| duration_ns.unwrap_or(0) / task.period_ns).sum();
     if rows.saturating_mul(BYTES_PER_ACTIVATION) <= KEEP_ALL_BYTES {
         Keep::All
@@ -184,7 +185,7 @@ pub fn keep_by_default(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
 }
 
 /// Default name of a file: `jitterlab-20260704T120000Z`, from the start of the run.
-pub fn default_name(started: &str, rest: &str) -> PathBuf {
+pub fn default_file_name(started: &str, rest: &str) -> PathBuf {
     let stamp: String = started.chars().filter(char::is_ascii_alphanumeric).collect();
     PathBuf::from(format!("jitterlab-{stamp}{rest}"))
 }

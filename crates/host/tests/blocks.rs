@@ -25,7 +25,7 @@ fn blocks_of_two_ways_lie_on_one_grid_and_join_to_runs() {
     let ways = [plain, bench.with_compensation(Compensation::Margin { margin_ns: 100_000 })];
     let blocks = bench.measure_in_turns(&ways, 3, 30_000_000).unwrap();
     for (spec, blocks) in ways.iter().zip(&blocks) {
-        let (info, rows) = bench.run_of_blocks(spec, blocks);
+        let (info, rows) = bench.blocks_as_run(spec, blocks);
         assert_eq!((blocks.len(), rows.len()), (3, 90));
         let result = info.tasks[0].result.as_ref().unwrap();
         assert_eq!(result.executed, 90);

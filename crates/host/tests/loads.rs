@@ -54,8 +54,8 @@ fn workers() -> BTreeSet<u32> {
 /// Loads on the machine's first CPU; the measured one is another, if there is another.
 fn prepare(text: &str, duration: Option<Duration>) -> Result<Loads, Error> {
     let facts = read(&Root::system());
-    let here: CpuSet = facts.usable().iter().take(1).collect();
-    let measured = facts.usable().without(&here);
+    let here: CpuSet = facts.usable_cpus().iter().take(1).collect();
+    let measured = facts.usable_cpus().without(&here);
     Loads::prepare(&parse_loads(text)?, &facts, &measured, &here, duration)
 }
 
@@ -63,7 +63,7 @@ fn run(text: &str, time: Duration) -> (Vec<LoadRun>, Duration) {
     let mut loads = prepare(text, Some(time)).unwrap();
     loads.start();
     sleep(time);
-    assert_eq!(loads.failed(), [], "{text}");
+    assert_eq!(loads.take_failures(), [], "{text}");
     let asked = Instant::now();
     (loads.stop(), asked.elapsed())
 }
@@ -101,7 +101,7 @@ fn every_load_works_and_stops() {
 fn failure(loads: &mut Loads) -> String {
     let begin = Instant::now();
     loop {
-        if let Some(news) = loads.failed().into_iter().next() {
+        if let Some(news) = loads.take_failures().into_iter().next() {
             return format!("{news:?}");
         }
         assert!(begin.elapsed() < Duration::from_secs(20), "no failure was noticed");
@@ -114,7 +114,7 @@ fn a_command_that_ends_is_reported() {
     loads.start();
     let news = failure(&mut loads);
     assert!(news.contains("status 3: out of order"), "{news}");
-    assert!(loads.failed().is_empty(), "told once");
+    assert!(loads.take_failures().is_empty(), "told once");
     let run = &loads.stop()[0];
     assert!(run.failure.as_ref().is_some_and(|f| f.contains("out of order")), "{run:?}");
 }

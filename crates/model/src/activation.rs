@@ -25,7 +25,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets of bits.
+    /// Returns the union of both sets of bits.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -77,8 +77,9 @@ impl Activation {
         self.end_ns.wrapping_sub(self.due_ns)
     }
 
-    /// Returns the ages of the due times missed with this activation, in evenly falling stretches: how late each
-    /// already was when the task could first have served it (at the start if it was due by then, else at the end).
+    /// Returns the ages of the due times missed with this activation, in three sequences of even steps. The age is how
+    /// late a due time already was when the task could first have served it (at the start if it was due by then, else at
+    /// the end).
     ///
     /// A stall of 5.3 ms at a period of 1 ms misses five more due times, of ages 4.3, 3.3, 2.3, 1.3 and 0.3 ms.
     pub fn missed_ages(&self, period_ns: i64) -> [Ages; 3] {
@@ -112,7 +113,7 @@ pub struct Ages {
 
 impl Ages {
     /// Counts the ages above a limit in nanoseconds.
-    pub fn above(&self, limit_ns: i64) -> u64 {
+    pub fn count_above(&self, limit_ns: i64) -> u64 {
         match self.first_ns.saturating_sub(limit_ns) {
             ..=0 => 0,
             _ if self.step_ns == 0 => self.count,
@@ -148,7 +149,7 @@ mod tests {
         let each = each_age_ns(&a);
         assert_eq!(each, [200, 1_500, 500, 0, 0]);
         for limit in [-1, 0, 199, 200, 499, 500, 1_499, 1_500] {
-            let above: u64 = a.missed_ages(1_000).iter().map(|ages| ages.above(limit)).sum();
+            let above: u64 = a.missed_ages(1_000).iter().map(|ages| ages.count_above(limit)).sum();
             assert_eq!(above, each.iter().filter(|age| **age > limit).count() as u64, "{limit}");
         }
     }

@@ -198,17 +198,17 @@ pub struct CheckReport {
 impl Check {
     /// Longest delay that the finding can cause here, in nanoseconds, if known.
     #[must_use]
-    pub fn costs_ns(&self) -> Option<i64> {
+    pub fn longest_delay_ns(&self) -> Option<i64> {
         match self.values.get(COSTS) {
             Some(Value::Whole(ns)) => Some(*ns),
             _ => None,
         }
     }
 
-    /// Returns the same, or its usual value on other machines; 0 where that is small.
-    fn typical_ns(&self) -> i64 {
+    /// Returns the longest delay here or, if it is unknown, the usual one on other machines; 0 where that is small.
+    fn ranking_delay_ns(&self) -> i64 {
         let usual = || TYPICAL_NS.iter().find(|(id, _)| *id == self.id).map_or(0, |(_, ns)| *ns);
-        self.costs_ns().unwrap_or_else(usual)
+        self.longest_delay_ns().unwrap_or_else(usual)
     }
 }
 
@@ -230,7 +230,7 @@ impl CheckReport {
     pub fn faults(&self) -> Vec<&Check> {
         let mut faults: Vec<&Check> =
             self.checks.iter().filter(|check| matches!(check.status, Status::Fail | Status::Warn)).collect();
-        faults.sort_by_key(|check| (check.status, std::cmp::Reverse(check.typical_ns())));
+        faults.sort_by_key(|check| (check.status, std::cmp::Reverse(check.ranking_delay_ns())));
         faults
     }
 }

@@ -187,9 +187,9 @@ impl Distribution {
         all
     }
 
-    /// Returns the distribution with its unknown properties.
+    /// Returns the distribution with the properties that its source leaves unknown.
     #[must_use]
-    pub fn lacking(mut self, lacks: SourceGaps) -> Self {
+    pub fn with_gaps(mut self, lacks: SourceGaps) -> Self {
         self.lacks = lacks;
         self
     }
@@ -211,13 +211,13 @@ impl Distribution {
         self.has_bins() && self.lacks.beyond.is_none_or(|beyond| beyond.count > 0)
     }
 
-    /// Greatest distance of a value below the one that represents it: the bin width of its source, in nanoseconds.
-    pub fn bin_ns(&self) -> i64 {
+    /// Bin width of its source, in nanoseconds: a value lies at most this far below the one that represents it.
+    pub fn bin_width_ns(&self) -> i64 {
         self.lacks.bin_ns
     }
 
-    /// Values with known bounds only.
-    pub fn beyond(&self) -> Option<Beyond> {
+    /// Number and bounds of the values that are in no bin.
+    pub fn values_beyond_bins(&self) -> Option<Beyond> {
         self.lacks.beyond
     }
 
@@ -245,7 +245,7 @@ impl Distribution {
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
-    /// The exact part, for storing.
+    /// Exact moments and extremes, for storing.
     pub fn moments(&self) -> Moments {
         let &Distribution { count, min_ns, max_ns, sum, sum_of_squares, .. } = self;
         Moments { count, min_ns, max_ns, sum, sum_of_squares }
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn values_of_unknown_number_above_leave_every_quantile_open() {
         let open = Beyond { count: 0, from_ns: 400, to_ns: None };
-        let d = from_values(&[1, 2, 3]).lacking(SourceGaps { beyond: Some(open), ..SourceGaps::default() });
+        let d = from_values(&[1, 2, 3]).with_gaps(SourceGaps { beyond: Some(open), ..SourceGaps::default() });
         assert_eq!((d.quantile_ns(0.5), d.max_ns(), d.min_ns()), (None, None, Some(1)));
         assert_eq!(d.known_at_rank(2), Known::AtLeast { at_least: 2 });
     }

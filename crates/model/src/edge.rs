@@ -27,7 +27,7 @@ pub struct LevelChange<T> {
 impl EdgeKind {
     /// Returns true if an activation begins with this new level of the pin.
     #[must_use]
-    pub const fn begins(self, high: bool) -> bool {
+    pub const fn begins_activation(self, high: bool) -> bool {
         match self {
             EdgeKind::Rising => high,
             EdgeKind::Falling => !high,
@@ -35,9 +35,9 @@ impl EdgeKind {
         }
     }
 
-    /// Begin and end of each activation by a pin's changes. A begin without its end is an activation that the recording cut
-    /// off, and left out.
-    pub fn spans<T: Copy + PartialEq>(
+    /// Returns begin and end of each activation by a pin's level changes. An activation that the recording cut off is
+    /// left out.
+    pub fn activation_spans<T: Copy + PartialEq>(
         self,
         changes: impl IntoIterator<Item = LevelChange<T>>,
     ) -> Vec<(T, T)> {
@@ -72,9 +72,9 @@ mod tests {
     fn one_edge_begins_and_the_other_ends() {
         let changes = [(1, false), (2, true), (5, false), (9, true), (11, false), (20, true)];
         let changes = changes.map(|(at, high)| LevelChange { at, high });
-        assert_eq!(EdgeKind::Rising.spans(changes), [(2, 5), (9, 11)]);
-        assert_eq!(EdgeKind::Falling.spans(changes), [(1, 2), (5, 9), (11, 20)]);
-        assert_eq!(EdgeKind::Both.spans(changes).len(), 6);
+        assert_eq!(EdgeKind::Rising.activation_spans(changes), [(2, 5), (9, 11)]);
+        assert_eq!(EdgeKind::Falling.activation_spans(changes), [(1, 2), (5, 9), (11, 20)]);
+        assert_eq!(EdgeKind::Both.activation_spans(changes).len(), 6);
         for kind in ["rising", "falling", "both"] {
             assert_eq!(kind.parse::<EdgeKind>().unwrap().to_string(), kind);
         }

@@ -93,7 +93,7 @@ impl Error {
                 }
                 refused => {
                     let error = Error::new(kind, format!("cannot {action} {name}")).because(cause);
-                    match remedy(refused) {
+                    match io_remedy(refused) {
                         "" => error,
                         remedy => error.remedy(remedy),
                     }
@@ -116,7 +116,7 @@ impl Error {
         self
     }
 
-    /// Adds the task, option or file that it is about.
+    /// Puts the task, option or file that it is about before the message.
     #[must_use]
     pub fn within(mut self, of: impl fmt::Display) -> Self {
         let what = &self.0.what;
@@ -124,7 +124,7 @@ impl Error {
         self
     }
 
-    /// Names the attempted action where only the system's answer is known.
+    /// Sets the attempted action as the message, if there is no message yet.
     #[must_use]
     pub fn while_at(mut self, what: &str) -> Self {
         if self.0.what.is_empty() {
@@ -224,7 +224,8 @@ impl From<io::Error> for Error {
     }
 }
 
-fn remedy(refused: Io) -> &'static str {
+/// Remedy for a file operation that the system refused; empty if none is known.
+fn io_remedy(refused: Io) -> &'static str {
     match refused {
         Io::PermissionDenied => "choose a directory you may write to, or change the permissions",
         Io::ReadOnlyFilesystem => "choose a directory on another disk",
@@ -234,15 +235,15 @@ fn remedy(refused: Io) -> &'static str {
     }
 }
 
-/// A value that its property does not take.
-pub(crate) fn not_a(what: &str, value: &str, known: &str) -> Error {
+/// Error for a value that is no `what`; `known` describes the valid ones.
+pub(crate) fn invalid_value(what: &str, value: &str, known: &str) -> Error {
     Error::bad_use(format!("{value:?} is not a {what}")).remedy(format!("use {known}"))
 }
 
-/// A value that is none of the names its property takes.
+/// Error for a value that is none of these names.
 pub fn not_one_of(what: &str, value: &str, names: &[&str]) -> Error {
     let (last, others) = names.split_last().unwrap_or((&"", &[]));
-    not_a(what, value, &format!("{} or {last}", others.join(", ")))
+    invalid_value(what, value, &format!("{} or {last}", others.join(", ")))
 }
 
 pub(crate) const TIME_UNITS: &str = "ns, us, ms, s, m (minutes), h or d";

@@ -96,7 +96,7 @@ impl SystemFacts {
     }
 
     /// The CPUs that are online.
-    pub fn online(&self) -> CpuSet {
+    pub fn online_cpus(&self) -> CpuSet {
         self.cpus.iter().map(|cpu| cpu.id).collect()
     }
 
@@ -104,8 +104,8 @@ impl SystemFacts {
     ///
     /// The kernel starts programs off the isolated CPUs, but a program may ask for one. So these count unless
     /// somebody restricted this process further than that.
-    pub fn usable(&self) -> CpuSet {
-        let online = self.online();
+    pub fn usable_cpus(&self) -> CpuSet {
+        let online = self.online_cpus();
         let group = match &self.process.cpuset_cpus {
             Some(cpus) if cpus.overlaps(&online) => cpus.and(&online),
             _ => online,

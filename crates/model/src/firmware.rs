@@ -6,7 +6,7 @@ use crate::EdgeKind;
 
 /// Memory that a firmware takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Size {
+pub struct FirmwareSize {
     /// Bytes of flash: code, constants, and the initial values of variables.
     pub flash: u32,
     /// Bytes of RAM that are taken from the beginning: variables, without the stack.
@@ -26,7 +26,7 @@ pub struct CodeLocation {
 
 /// Interrupts of one vector. Times are cycles of the chip.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interrupts {
+pub struct VectorInterrupts {
     /// The vector's name in the chip's manual.
     pub vector: String,
     /// Number of times its handler ran to its end.
@@ -45,11 +45,11 @@ pub struct Interrupts {
     pub max_latency_cycles: u64,
     /// Handlers that ended in another thread than they began in, in a system that changes stacks: their lengths are
     /// unknown, and the figures are those of the others.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub switched: u64,
 }
 
-const fn is_none(count: &u64) -> bool {
+const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -91,7 +91,7 @@ pub struct PinReport {
     pub made_by: Option<String>,
     /// Causes of its late starts, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub disturbed: Vec<Disturbance>,
+    pub disturbed: Vec<LateStartCause>,
     /// Starts that were late by at least a tenth of the worst.
     #[serde(default)]
     pub late: u64,
@@ -102,7 +102,7 @@ pub struct PinReport {
 
 /// Cause of late starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Disturbance {
+pub struct LateStartCause {
     /// The vector of the handler; `None` for interrupts turned off outside of handlers.
     pub vector: Option<String>,
     /// Beginning of the handler, or the code that turned interrupts off.
@@ -130,13 +130,13 @@ pub struct FirmwareReport {
     /// Its clock.
     pub clock_hz: u32,
     /// Use of its memories.
-    pub size: Size,
+    pub size: FirmwareSize,
     /// Cycles simulated.
     pub cycles: u64,
     /// Cycles of them asleep.
     pub asleep_cycles: u64,
     /// Interrupts, by vector.
-    pub interrupts: Vec<Interrupts>,
+    pub interrupts: Vec<VectorInterrupts>,
     /// The longest stretch with interrupts off; `None` if they never were, once they had been on.
     pub off: Option<InterruptsOff>,
     /// Greatest depth of the stack; `None` if none was used.
@@ -152,7 +152,7 @@ pub struct FirmwareReport {
 /// A part of a chip that is not simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Part {
+pub enum UnsimulatedPart {
     /// Writing flash.
     WritingFlash,
     /// Interrupt vectors in the boot section.
@@ -194,11 +194,11 @@ pub enum Part {
 /// Something about a firmware on its chip that a person has to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "found")]
-pub enum Finding {
+pub enum FirmwareFinding {
     /// The firmware uses a part of the chip that is not simulated.
     NotSimulated {
         /// The part.
-        part: Part,
+        part: UnsimulatedPart,
         /// First use, in nanoseconds since reset.
         at_ns: i64,
         /// Code of the first use.

@@ -182,7 +182,7 @@ impl LogHistogram {
         }
     }
 
-    /// The occupied places with their counts, in order.
+    /// Occupied slots with their counts, in order.
     fn occupied(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         // Most blocks are empty, and seen to be by a loop without a branch.
         let blocks = self.dense.iter().flat_map(|dense| dense.chunks(SUB as usize).enumerate());

@@ -68,7 +68,7 @@ words! {
 impl Knob {
     /// Returns true for a setting of the task, not of the machine.
     #[must_use]
-    pub fn is_of_task(self) -> bool {
+    pub fn is_task_setting(self) -> bool {
         matches!(self, Knob::Policy | Knob::Priority | Knob::WakeUp | Knob::WakeEarly)
     }
 }

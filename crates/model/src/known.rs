@@ -99,6 +99,8 @@ words! {
     Missed = "missed",
     /// Lost records.
     Lost = "lost",
+    /// Activations whose records were lost: nothing else counted them, so that their extremes are unknown, too.
+    Unseen = "unseen",
     /// Execution time of the task.
     Execution = "execution",
     /// Due times: they are assumed to follow each other without a miss, so events between two starts are unknown.

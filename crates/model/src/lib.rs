@@ -53,7 +53,7 @@ pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;
 pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod, WakeTraits};
 pub use warning::Warning;
-pub use watched::{Returns, Watched};
+pub use watched::{ReturnTime, Watched};
 
 /// The part of a value with an `id` that the JSON Schema promises: the `id`. Its other fields may change.
 #[cfg(feature = "schema")]

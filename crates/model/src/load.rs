@@ -45,8 +45,8 @@ pub struct LoadSpec {
     pub start_percent: u8,
 }
 
-/// Splits text such as `cpu:1+36%` into the part before the start and its percentage.
-fn start_of(text: &str) -> Option<(&str, u32)> {
+/// Splits text such as `cpu:1+36%` into `cpu:1` and 36, the percentage of the run after which it starts.
+fn split_start(text: &str) -> Option<(&str, u32)> {
     let (before, percent) = text.strip_suffix('%')?.rsplit_once('+')?;
     Some((before.trim_end(), percent.parse().ok()?))
 }
@@ -57,8 +57,8 @@ impl FromStr for LoadSpec {
     fn from_str(text: &str) -> Result<Self, Error> {
         let mut rest = text.trim();
         let mut start_percent = 0;
-        if let Some((before, start)) = start_of(rest) {
-            let single = start_of(before).is_none();
+        if let Some((before, start)) = split_start(rest) {
+            let single = split_start(before).is_none();
             let percent = u8::try_from(start).ok().filter(|percent| *percent < 100 && single);
             start_percent = percent.ok_or_else(|| {
                 Error::bad_use(format!("{text:?}: a load starts at +0% to +99% of the run"))
@@ -248,7 +248,7 @@ impl LoadRun {
         self.interrupt_time_ns.filter(|_| all_ns > 0.0).map(|ns| ns as f64 / all_ns)
     }
 
-    /// The number of CPUs that a load keeps busy which only computes: those it has processes for. `None` for loads that wait.
+    /// Number of CPUs that a load should keep busy if it only computes; `None` for loads that wait.
     pub fn wanted_cpus(&self) -> Option<u32> {
         let computes = ["cpu", "hog", "mem", "cache", "fork", "proc"].contains(&self.spec.kind.as_str());
         computes.then(|| self.workers.min(u32::try_from(self.cpus.len()).unwrap_or(u32::MAX)))

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, PULSES, not_a};
+use crate::error::{Error, PULSES, invalid_value};
 use crate::units::{Exact, parse_period_ns};
 
 /// The pin, and which edges an activation makes.
@@ -87,7 +87,7 @@ impl PulseAt {
 }
 
 fn invalid_pulse(text: &str) -> Error {
-    not_a("pin for pulses", text, PULSES)
+    invalid_value("pin for pulses", text, PULSES)
 }
 
 impl FromStr for Pulse {

@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, KEEPS, not_a};
+use crate::error::{Error, KEEPS, invalid_value};
 use crate::facts::SystemFacts;
 use crate::firmware::FirmwareReport;
 use crate::known::{Gap, Known};
 use crate::load::{Load, LoadRun};
 use crate::task::{Overrun, Policy, TaskSpec};
 use crate::units::{Exact, Human, parse_duration_ns};
-use crate::warning::{Placed, Warning};
+use crate::warning::{CpuPlacement, Warning};
 use crate::watched::Watched;
 use crate::words;
 
@@ -69,7 +69,7 @@ impl FromStr for Keep {
             Some(("spikes", time)) => parse_duration_ns(time)
                 .map(|above_ns| Keep::Spikes { above_ns })
                 .map_err(|error| error.within("spikes")),
-            _ => Err(not_a("choice to keep", text, KEEPS)),
+            _ => Err(invalid_value("choice to keep", text, KEEPS)),
         }
     }
 }
@@ -337,15 +337,14 @@ impl TaskRun {
         TaskRun { spec, granted: None, result: None, unknown: Vec::new(), watched: None }
     }
 
-    /// Returns true if its source states this.
+    /// Returns true if its source states this property.
     pub fn knows(&self, gap: Gap) -> bool {
         !self.unknown.contains(&gap)
     }
 
-    /// Takes its missed due times for unknown, and says so, where nothing of it ran in the last part of the time it was
-    /// recorded in, both times of its clock: it may have ended, or hung. A pause of the length that ending a program takes is
-    /// none.
-    pub fn silence_until(&mut self, began_ns: i64, ended_ns: i64) -> Option<Warning> {
+    /// Sets the missed due times to unknown and returns a warning, if no activation ran in the last part of the
+    /// recording from `began_ns` to `ended_ns`: the task may have ended, or hung. Pauses that ending takes are ignored.
+    pub fn check_final_silence(&mut self, began_ns: i64, ended_ns: i64) -> Option<Warning> {
         let result = self.result.as_ref()?;
         let (first_ns, last_ns) = match result.executed {
             0 => (began_ns, began_ns),
@@ -358,11 +357,23 @@ impl TaskRun {
         if silent_ns <= pause_ns {
             return None;
         }
-        if self.knows(Gap::Missed) {
-            self.unknown.push(Gap::Missed);
-        }
+        self.add_gap(Gap::Missed);
         let since_ns = last_ns.saturating_sub(first_ns);
         Some(Warning::SilentToEnd { task: self.spec.name.clone(), since_ns, silent_ns })
+    }
+
+    /// Sets a property to unknown.
+    pub fn add_gap(&mut self, gap: Gap) {
+        if self.knows(gap) {
+            self.unknown.push(gap);
+        }
+    }
+
+    /// Sets the properties to unknown that only records show, if some were lost. For threads without own counters.
+    pub fn add_gaps_of_lost_records(&mut self) {
+        if self.result.as_ref().is_some_and(|result| result.dropped > 0) {
+            [Gap::Missed, Gap::Unseen].into_iter().for_each(|gap| self.add_gap(gap));
+        }
     }
 
     /// Returns true if its due times are its own: several starts may fall to one due time of a grid that was fitted to
@@ -378,7 +389,7 @@ impl TaskRun {
     }
 
     /// Sets its overrun policy, as far as it is known.
-    pub fn state_overrun(&mut self, seen: Known<Overrun>) {
+    pub fn set_overrun(&mut self, seen: Known<Overrun>) {
         self.unknown.retain(|gap| *gap != Gap::Overrun);
         match seen.exactly() {
             Some(overrun) => self.spec.overrun = overrun,
@@ -444,7 +455,7 @@ pub struct RunInfo {
     /// CPUs of the tasks and the reasons for the choice; `None` if nobody chose.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub placement: Option<Placed>,
+    pub placement: Option<CpuPlacement>,
     /// The tasks, in the order of the `task` column.
     pub tasks: Vec<TaskRun>,
     /// Refused requests.
@@ -525,7 +536,7 @@ mod tests {
             let spec = TaskSpec { period_ns, ..TaskSpec::default() };
             let result = TaskResult { executed, first_due_ns: 1_000, last_end_ns, ..TaskResult::default() };
             let mut task = TaskRun { result: Some(result), ..TaskRun::new(spec) };
-            let warning = task.silence_until(0, ended_ns);
+            let warning = task.check_final_silence(0, ended_ns);
             assert_eq!(warning.is_some(), !task.knows(Gap::Missed));
             warning
         };

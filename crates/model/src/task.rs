@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, POLICIES, WORKS, not_a};
+use crate::error::{Error, POLICIES, WORKS, invalid_value};
 use crate::pulse::Pulse;
 use crate::units::{Exact, parse_duration_ns, parse_period_ns};
 use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod};
@@ -47,7 +47,7 @@ impl FromStr for Policy {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let bad = || not_a("policy", text, POLICIES);
+        let bad = || invalid_value("policy", text, POLICIES);
         let priority = |n: &str| match n.parse() {
             Ok(n @ 1..=99) => Ok(n),
             _ => Err(bad()),
@@ -122,7 +122,7 @@ impl FromStr for Work {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let bad = || not_a("workload", text, WORKS);
+        let bad = || invalid_value("workload", text, WORKS);
         match text.split_once(':') {
             None if text == "none" => Ok(Work::None),
             None if text == "twente" => Ok(Work::Twente { divisions: 10_000 }),
@@ -237,7 +237,7 @@ impl TaskSpec {
     ///
     /// # Errors
     /// The first property that cannot be understood.
-    pub fn with(&self, properties: &str) -> Result<Self, Error> {
+    pub fn with_properties(&self, properties: &str) -> Result<Self, Error> {
         let mut spec = self.clone();
         let mut seen: Vec<&str> = Vec::new();
         for part in properties.split(',').map(str::trim).filter(|p| !p.is_empty()) {
@@ -248,7 +248,7 @@ impl TaskSpec {
             seen.push(key);
             match key {
                 "name" if value.is_empty() => {
-                    return Err(not_a("name", value, "any text without a comma"));
+                    return Err(invalid_value("name", value, "any text without a comma"));
                 }
                 "name" => spec.name = value.into(),
                 "period" => {
@@ -260,7 +260,7 @@ impl TaskSpec {
                         .map_err(|error| error.within("offset"))?;
                 }
                 "cpu" => {
-                    spec.cpu = Some(value.parse().map_err(|_| not_a("processor number", value, "one number, such as cpu=1"))?);
+                    spec.cpu = Some(value.parse().map_err(|_| invalid_value("processor number", value, "one number, such as cpu=1"))?);
                 }
                 "policy" => spec.policy = Some(value.parse()?),
                 "overrun" => spec.overrun = value.parse()?,
@@ -287,7 +287,7 @@ impl FromStr for TaskSpec {
 
     /// Reads `key=value,key=value,...`; properties that are not named keep their defaults.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let spec = TaskSpec::default().with(text)?;
+        let spec = TaskSpec::default().with_properties(text)?;
         spec.validate()?;
         Ok(spec)
     }

@@ -10,7 +10,7 @@ use crate::known::{Gap, Known};
 use crate::quantity::Quantity;
 
 /// Statistics of a task's activations. Streaming: memory does not grow. Mergeable: any split of the trace into
-/// consecutive parts joined by [`TimingStats::follow`] gives the same figures as the whole.
+/// consecutive parts joined by [`TimingStats::append`] gives the same figures as the whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TimingStats {
     period_ns: i64,
@@ -47,12 +47,12 @@ impl TimingStats {
         self.period_ns
     }
 
-    /// Activations that ran: those with a latency, or with a period error or an execution time where only these are known.
+    /// Number of activations that ran: of latencies or, where only these are known, of period errors or execution times.
     pub fn executed(&self) -> u64 {
         self.latency.count().max(self.period_error.count()).max(self.execution.count())
     }
 
-    /// Due times that passed unserved: at least those seen where the source does not count them.
+    /// Number of due times that passed unserved: only a lower bound where the source does not count them.
     pub fn missed(&self) -> Known<u64> {
         match self.missed {
             seen if !self.missed_unknown => Known::Exactly(seen),
@@ -61,8 +61,8 @@ impl TimingStats {
         }
     }
 
-    /// Due times that were seen to pass unserved.
-    pub fn seen_missed(&self) -> u64 {
+    /// Number of due times seen to pass unserved: a lower bound where the source does not count them all.
+    pub fn least_missed(&self) -> u64 {
         self.missed
     }
 
@@ -71,9 +71,9 @@ impl TimingStats {
         self.missed = self.missed.saturating_add(missed);
     }
 
-    /// Removes the quantities that a source leaves unknown, once all is counted: those figures have no values, and
-    /// missed due times are unknown.
-    pub fn forget(&mut self, unknown: &[Gap]) {
+    /// Removes the quantities that a source leaves unknown, once all is counted: their distributions are empty then,
+    /// and missed due times are unknown.
+    pub fn drop_unknown(&mut self, unknown: &[Gap]) {
         let has = |gap| unknown.contains(&gap);
         if has(Gap::Execution) {
             self.execution = Distribution::new();
@@ -154,7 +154,7 @@ impl TimingStats {
     }
 
     /// Adds the part of the same task's trace that comes right after this one, with the differences across the cut.
-    pub fn follow(&mut self, next: &TimingStats) {
+    pub fn append(&mut self, next: &TimingStats) {
         if next.executed() == 0 {
             self.add_missed(next.missed);
             self.missed_ages.merge(&next.missed_ages);
@@ -209,17 +209,17 @@ impl TimingStats {
         ]
     }
 
-    /// Returns the values of a quantity: none where the source does not state them.
-    pub fn of(&self, quantity: Quantity) -> Cow<'_, Distribution> {
+    /// Returns the distribution of a quantity, empty if the source does not state it.
+    pub fn distribution(&self, quantity: Quantity) -> Cow<'_, Distribution> {
         match Quantity::COUNTED.iter().position(|counted| *counted == quantity) {
             Some(place) => Cow::Borrowed(self.counted()[place]),
-            None => Cow::Owned(self.corrected().unwrap_or_default()),
+            None => Cow::Owned(self.corrected_latency().unwrap_or_default()),
         }
     }
 
     /// Returns one value per due time: latencies of those served, ages of those missed. `None` if the missed ones are
     /// unknown.
-    pub fn corrected(&self) -> Option<Distribution> {
+    pub fn corrected_latency(&self) -> Option<Distribution> {
         self.missed().exactly()?;
         let mut all = self.latency.clone();
         all.merge(&self.missed_ages);
@@ -257,7 +257,7 @@ mod tests {
             for part in [&trace[..cut / 2], &trace[cut / 2..cut], &trace[cut..]] {
                 let mut stats = TimingStats::new(1_000);
                 stats.push_all(part);
-                joined.follow(&stats);
+                joined.append(&stats);
             }
             prop_assert_eq!(joined, one_by_one);
         }
@@ -284,7 +284,7 @@ mod tests {
         let mut s = TimingStats::new(1_000);
         s.push(&at(0, 5_300, 5));
         assert_eq!((s.latency.count(), s.missed()), (1, Known::Exactly(5)));
-        let corrected = s.corrected().unwrap();
+        let corrected = s.corrected_latency().unwrap();
         assert_eq!((corrected.count(), corrected.min_ns(), corrected.max_ns()), (6, Some(300), Some(5_300)));
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{CYCLES, Error, FREQUENCY_UNITS, PERIOD_UNITS, TIME_UNITS, not_a};
+use crate::error::{CYCLES, Error, FREQUENCY_UNITS, PERIOD_UNITS, TIME_UNITS, invalid_value};
 
 /// Nanoseconds in a time unit, or `None` for a unit that is not one.
 fn ns_per(unit: &str) -> Option<i64> {
@@ -127,7 +127,7 @@ pub fn parse_period_ns(text: &str) -> Result<i64, Error> {
 /// ```
 /// # use jitterlab_model::units::ExactPeriod;
 /// let period: ExactPeriod = "1023/16MHz".parse()?;
-/// assert_eq!((period.rounded_ns(), period.times_ns(16)), (63_938, 1_023_000));
+/// assert_eq!((period.rounded_ns(), period.periods_ns(16)), (63_938, 1_023_000));
 /// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,23 +140,23 @@ impl ExactPeriod {
     /// The nearest whole number of nanoseconds.
     #[must_use]
     pub fn rounded_ns(self) -> i64 {
-        self.times_ns(1)
+        self.periods_ns(1)
     }
 
-    /// A number of periods, rounded to the nearest nanosecond.
+    /// Length of a number of periods, rounded to the nearest nanosecond.
     #[must_use]
-    pub fn times_ns(self, periods: i64) -> i64 {
+    pub fn periods_ns(self, periods: i64) -> i64 {
         let [numerator, denominator] = [self.numerator, self.denominator].map(i128::from);
         (i128::from(periods) * numerator + denominator / 2).div_euclid(denominator) as i64
     }
 
-    /// The whole periods in a length of time.
+    /// Number of whole periods in a length of time.
     #[must_use]
-    pub fn in_ns(self, ns: i64) -> i64 {
+    pub fn whole_periods(self, ns: i64) -> i64 {
         (i128::from(ns) * i128::from(self.denominator)).div_euclid(i128::from(self.numerator)) as i64
     }
 
-    /// Nanoseconds as a fraction: above and below its bar.
+    /// Nanoseconds as a fraction: numerator and denominator.
     #[must_use]
     pub const fn fraction_ns(self) -> (i64, i64) {
         (self.numerator, self.denominator)
@@ -177,7 +177,7 @@ impl FromStr for ExactPeriod {
     fn from_str(text: &str) -> Result<Self, Error> {
         let (cycles, rest) = match text.split_once('/') {
             Some((cycles, clock)) => {
-                let number = cycles.parse::<u32>().map_err(|_| not_a("period", text, CYCLES))?;
+                let number = cycles.parse::<u32>().map_err(|_| invalid_value("period", text, CYCLES))?;
                 (i128::from(number), clock)
             }
             None => (1, text),

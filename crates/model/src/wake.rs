@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{COMPENSATIONS, Error, not_a};
+use crate::error::{COMPENSATIONS, Error, invalid_value};
 use crate::units::{Exact, parse_period_ns};
 use crate::words;
 
@@ -74,7 +74,7 @@ impl WakeMethod {
     }
 
     /// Returns the methods of Linux itself, which every machine has; the others need a Xenomai kernel.
-    pub fn of_linux() -> impl Iterator<Item = WakeMethod> {
+    pub fn linux_methods() -> impl Iterator<Item = WakeMethod> {
         Self::ALL.into_iter().filter(|method| !method.traits().core)
     }
 }
@@ -170,8 +170,8 @@ pub enum Compensation {
 }
 
 impl Compensation {
-    /// The share of late starts it aims at; `None` where its margin does not follow from one.
-    pub fn wanted_late(self) -> Option<f64> {
+    /// Share of late starts that it aims at, 0 to 1; `None` if its margin does not follow from one.
+    pub fn target_late_share(self) -> Option<f64> {
         match self {
             Compensation::Late { late } | Compensation::Adaptive { late } => Some(late.value()),
             Compensation::Cost { ratio } => Some(1.0 / (f64::from(ratio) + 1.0)),
@@ -184,7 +184,7 @@ impl FromStr for Compensation {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let bad = || not_a("compensation", text, COMPENSATIONS);
+        let bad = || invalid_value("compensation", text, COMPENSATIONS);
         let time = |t: &str| parse_period_ns(t).map_err(|error| error.within("compensate"));
         let probability = |p: &str| p.parse().ok().and_then(Probability::new).ok_or_else(bad);
         match text.split_once(':') {
@@ -226,7 +226,7 @@ mod tests {
             assert_eq!(m.to_string().parse(), Ok(m));
             assert_eq!(serde_json::to_string(&m).unwrap(), format!("\"{m}\""));
         }
-        assert_eq!(WakeMethod::of_linux().count() + 2, WakeMethod::ALL.len());
+        assert_eq!(WakeMethod::linux_methods().count() + 2, WakeMethod::ALL.len());
         for c in SleepClock::ALL {
             assert_eq!(c.to_string().parse(), Ok(c));
         }
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn wanted_shares_of_late_starts() {
-        let wanted = |text: &str| text.parse::<Compensation>().unwrap().wanted_late();
+        let wanted = |text: &str| text.parse::<Compensation>().unwrap().target_late_share();
         assert_eq!(wanted("late:1e-4"), Some(1e-4));
         assert_eq!(wanted("adaptive:0.01"), Some(0.01));
         assert_eq!(wanted("cost:9"), Some(0.1));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
-use crate::firmware::Finding;
+use crate::firmware::FirmwareFinding;
 use crate::pulse::Pulse;
 
 /// Something a reader of a run's figures has to know.
@@ -43,7 +43,7 @@ pub enum Warning {
         reason: String,
     },
     /// CPUs were kept free of everything that can be moved.
-    Isolated(Isolated),
+    Isolated(IsolationReport),
     /// Something that isolation changed could not be put back.
     NotRestored {
         /// The change, and the system's words.
@@ -145,7 +145,7 @@ pub enum Warning {
     /// Cost that a simulated processor was charged for entering interrupts: of run files of earlier versions.
     InterruptEntries(InterruptEntries),
     /// Something about a firmware on its simulated chip.
-    Firmware(Finding),
+    Firmware(FirmwareFinding),
     /// No period was given, so the mean distance of the edges counts as the period: latencies show no drift.
     MeanPeriod {
         /// The mean distance.
@@ -221,7 +221,7 @@ pub enum Warning {
         /// The task.
         task: String,
         /// Subject of the statements.
-        figure: Stated,
+        figure: StatedQuantity,
         /// The two values: numbers of values, or times in nanoseconds.
         values: [i64; 2],
     },
@@ -370,7 +370,7 @@ pub enum Warning {
     /// Only the largest latency is known, at which the tool stopped.
     OnlyLargest,
     /// Parts of a latency, as another tool traced them.
-    Traced(Traced),
+    Traced(TracedLatency),
     /// The file has no due times: they lie on a grid of even distance that begins with the earliest activation, so every
     /// latency may be larger by the same amount.
     PhaseUnknown,
@@ -435,7 +435,7 @@ impl From<&str> for Warning {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Stated {
+pub enum StatedQuantity {
     /// The number of values.
     Count,
     /// The smallest value.
@@ -467,7 +467,7 @@ pub enum Aperiodic {
 
 /// A latency whose parts another tool traced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traced {
+pub struct TracedLatency {
     /// The processor, if known.
     pub cpu: Option<u16>,
     /// Latency of the thread.
@@ -525,7 +525,7 @@ pub struct InterruptEntries {
 /// Effects and failures of isolating CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Isolated {
+pub struct IsolationReport {
     /// The CPUs that were isolated.
     pub cpus: CpuSet,
     /// Number of threads that were moved away.
@@ -586,7 +586,7 @@ pub enum LeftBehind {
     },
 }
 
-/// Names, each once, with how often it came: the most frequent first.
+/// Counts each name; the most frequent first.
 pub fn tally(names: &[String]) -> Vec<(String, u64)> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for name in names {
@@ -600,7 +600,7 @@ pub fn tally(names: &[String]) -> Vec<(String, u64)> {
 /// CPUs of a run's tasks, and the reasons for them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Placed {
+pub enum CpuPlacement {
     /// As chosen.
     Chosen {
         /// The CPUs of the tasks.
@@ -608,7 +608,7 @@ pub enum Placed {
         /// The CPUs of every thread of jitterlab that is not measured.
         rest: CpuSet,
         /// Reasons for these; empty if the only reason is that they may be used.
-        because: Vec<Because>,
+        because: Vec<PlacementReason>,
     },
     /// As a sentence: from run files of earlier versions.
     Sentence(String),
@@ -618,7 +618,7 @@ pub enum Placed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "reason")]
 #[non_exhaustive]
-pub enum Because {
+pub enum PlacementReason {
     /// The machine does not list its CPUs.
     NoneListed,
     /// They were requested.
@@ -653,16 +653,16 @@ mod tests {
     fn a_warning_is_read_as_it_was_written_and_a_sentence_of_an_earlier_version_stays_one() {
         let all = vec![
             Warning::SharedCpu { cpus: "0".parse().unwrap() },
-            Warning::Isolated(Isolated {
+            Warning::Isolated(IsolationReport {
                 left: vec![LeftBehind::Chore { chore: Chore::NewPrograms, error: "refused".into() }],
-                ..Isolated::default()
+                ..IsolationReport::default()
             }),
             Warning::Other("the disk was slow".into()),
         ];
         let json = serde_json::to_string(&all).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Warning>>(&json).unwrap(), all, "{json}");
         assert!(json.ends_with(r#","the disk was slow"]"#), "{json}");
-        let placed: Placed = serde_json::from_str(r#""CPU 1 as asked for""#).unwrap();
-        assert_eq!(placed, Placed::Sentence("CPU 1 as asked for".into()));
+        let placed: CpuPlacement = serde_json::from_str(r#""CPU 1 as asked for""#).unwrap();
+        assert_eq!(placed, CpuPlacement::Sentence("CPU 1 as asked for".into()));
     }
 }

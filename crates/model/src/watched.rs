@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Waits {
+pub enum WaitKind {
     /// `clock_nanosleep` to an absolute time.
     Nanosleep,
     /// `nanosleep` or `clock_nanosleep` for some time.
@@ -34,7 +34,7 @@ pub enum Waits {
 /// Source of due times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum DueTimes {
+pub enum DueTimeSource {
     /// The timer that the thread itself sets.
     OwnTimer,
     /// A grid fitted to the starts: the earliest start of the first seconds counts as in time.
@@ -45,7 +45,7 @@ pub enum DueTimes {
 /// before. Measured with a thread of jitterlab's own, half of the times with restartable sequences (rseq) registered,
 /// which take the kernel somewhat longer. The same clock stamps the kernel's event of the return and is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Returns {
+pub struct ReturnTime {
     /// Number of returns.
     pub times: u32,
     /// A quarter took less.
@@ -92,14 +92,14 @@ pub struct Watched {
     pub thread: i32,
     /// Method of waiting.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub waits: Waits,
+    pub waits: WaitKind,
     /// Source of its due times.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub due: DueTimes,
+    pub due: DueTimeSource,
     /// Time from the return of its wait to its start; `None` if it was not measured: the return is the start then.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub returns: Option<Returns>,
+    pub returns: Option<ReturnTime>,
     /// System calls in its activations, waits and those that ask for the time not among them; the most frequent first.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]

@@ -30,7 +30,7 @@ fn best_of_three(mut work: impl FnMut()) -> f64 {
 }
 
 fn stepper() {
-    let motor: Motor = catalog::find("as1050", None).expect("shipped");
+    let motor: Motor = catalog::find_device("as1050", None).expect("shipped");
     let facts = AxisFacts { voltage_v: Some(48.0), microsteps: Some(10), ..AxisFacts::default() };
     let axis = Axis::new(motor, None, facts).expect("valid");
     for full_steps_per_s in [500.0, 1000.0, 2000.0, 3000.0] {
@@ -71,7 +71,7 @@ fn servo() {
         })
         .collect();
     for name in ["dc-servo", "ball-screw"] {
-        let plant: Plant = catalog::find(name, None).expect("shipped");
+        let plant: Plant = catalog::find_device(name, None).expect("shipped");
         let question = SingleTaskLoop::new(plant, period_ns);
         let wall = best_of_three(|| {
             let found = question.evaluate(trace.as_slice()).expect("stable");

@@ -53,22 +53,22 @@ pub struct Devices<D> {
     pub example: (String, String),
 }
 
-/// All devices of a kind, as a list shows them, with the shipped one called `example`.
-pub fn devices<D: Device, S: From<D>>(example: &str) -> Devices<S> {
-    let own_directory = user_directory::<D>();
+/// Lists all devices of a kind, with the file of the shipped one called `example` to start from.
+pub fn devices_with_example<D: Device, S: From<D>>(example: &str) -> Devices<S> {
+    let own_directory = user_device_directory::<D>();
     let shown = |e: Entry<D>| Entry {
         name: e.name,
         own: e.own,
         device: e.device.map(S::from).map_err(|error| error.to_string()),
     };
-    let entries = list::<D>(own_directory.as_deref()).into_iter().map(shown).collect();
+    let entries = list_entries::<D>(own_directory.as_deref()).into_iter().map(shown).collect();
     let content = D::SHIPPED.iter().find(|(name, _)| *name == example).map_or("", |(_, text)| text);
     Devices { entries, own_directory, example: (example.into(), content.into()) }
 }
 
 /// The user's directory for devices of a kind: `$XDG_CONFIG_HOME/jitterlab/motors`, or below `~/.config`.
 /// `None` when neither variable is set.
-pub fn user_directory<D: Device>() -> Option<PathBuf> {
+pub fn user_device_directory<D: Device>() -> Option<PathBuf> {
     let config = std::env::var_os("XDG_CONFIG_HOME")
         .filter(|v| !v.is_empty())
         .map(PathBuf::from)
@@ -76,15 +76,15 @@ pub fn user_directory<D: Device>() -> Option<PathBuf> {
     Some(config.join("jitterlab").join(D::FOLDER))
 }
 
-/// All devices of a kind: the user's own in this directory, then the shipped whose names these do not hide.
-pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
+/// All devices of a kind: those in the directory `own`, then the shipped ones of other names.
+pub fn list_entries<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
     let mut entries: Vec<Entry<D>> = Vec::new();
     let files = own.and_then(|directory| std::fs::read_dir(directory).ok()).into_iter().flatten().flatten();
     // A FIFO and the like would wait for a writer: only regular files are read.
     let is_device = |path: &PathBuf| path.extension().is_some_and(|e| e == "toml") && path.is_file();
     for path in files.map(|entry| entry.path()).filter(is_device) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        entries.push(Entry { device: from_file(&path), name, own: true });
+        entries.push(Entry { device: read_device(&path), name, own: true });
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     for (name, text) in D::SHIPPED {
@@ -96,17 +96,17 @@ pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
     entries
 }
 
-/// The device called `name`, among the user's and the shipped.
-pub fn known<D: Device>(name: &str) -> Result<D, Error> {
-    find(name, user_directory::<D>().as_deref())
+/// Finds the device called `name` among the user's and the shipped ones, or in a file of this path.
+pub fn known_device<D: Device>(name: &str) -> Result<D, Error> {
+    find_device(name, user_device_directory::<D>().as_deref())
 }
 
-/// The device called `name`: a path (with a `/`, `.toml` or `.json`), else one of [`list`], letter case aside.
-pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, Error> {
+/// Finds the device called `name`: a path (with a `/`, `.toml` or `.json`), else one of [`list_entries`], letter case aside.
+pub fn find_device<D: Device>(name: &str, own: Option<&Path>) -> Result<D, Error> {
     if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
-        return from_file(Path::new(name));
+        return read_device(Path::new(name));
     }
-    let mut entries = list::<D>(own);
+    let mut entries = list_entries::<D>(own);
     match entries.iter().position(|e| e.name.eq_ignore_ascii_case(name)) {
         Some(found) => entries.swap_remove(found).device,
         None => Err(Error::bad_use(format!(
@@ -120,7 +120,7 @@ pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, Error> {
 /// Limit on a device's file in bytes: a larger one, such as an endless device node, is cut off.
 pub(crate) const LARGEST_BYTES: u64 = 1 << 20;
 
-fn from_file<D: Device>(path: &Path) -> Result<D, Error> {
+fn read_device<D: Device>(path: &Path) -> Result<D, Error> {
     if let Some(device) = D::import(path) {
         return device;
     }
@@ -133,7 +133,7 @@ fn from_file<D: Device>(path: &Path) -> Result<D, Error> {
     }
 }
 
-/// Reads TOML into its layout, with the parser's words on one line.
+/// Parses TOML as `T`; the error is one line, with a hint for common mistakes.
 pub(crate) fn parse_toml<T: serde::de::DeserializeOwned>(
     kind: &'static str,
     name: &str,
@@ -153,7 +153,7 @@ pub(crate) fn parse_toml<T: serde::de::DeserializeOwned>(
             () if is("wrong type of value") => error::PER_CHANNEL,
             () => "",
         };
-        error::layout(kind, name, &format!("{place}{message}"), hint)
+        error::invalid_file(kind, name, &format!("{place}{message}"), hint)
     })
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn out_of_range(what: &str, value: impl Display, bound: &str) -> Erro
 }
 
 /// A device's file that is not TOML or has not the expected layout, with a hint on what to write.
-pub(crate) fn layout(kind: &str, name: &str, reason: &str, hint: &str) -> Error {
+pub(crate) fn invalid_file(kind: &str, name: &str, reason: &str, hint: &str) -> Error {
     Error::bad_use(format!("{name} is not a valid {kind} file: {reason}{hint}"))
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn unreadable(path: &Path, cause: &io::Error) -> Error {
     Error::bad_use(format!("cannot read {}: {cause}", path.display()))
 }
 
-pub fn no_timing() -> Error {
+pub fn no_stepper_timing() -> Error {
     Error::bad_use("no timing to judge: name a run file, or assume a spread with --jitter 20us")
 }
 
@@ -53,36 +53,36 @@ pub fn not_a_controller(text: &str) -> Error {
     ))
 }
 
-/// Error of a wish to draw where nothing moves.
-pub fn no_response() -> Error {
+/// Error for a request to draw responses where no run or schedule gives any.
+pub fn nothing_to_draw() -> Error {
     Error::bad_use(
         "there is no response to draw without a run, or the execution times of several loops: name a run file",
     )
 }
 
-/// Error of a file for redesigned controllers whose extension cannot hold them.
-pub fn no_gains_file(extension: &str) -> Error {
+/// Error for a file name whose extension no format of redesigned controllers has.
+pub fn unsupported_gains_file(extension: &str) -> Error {
     Error::bad_use(format!(
         "no redesign fits into a file .{extension}: take .json (all of them), .toml (the best, as a plant's [controller]) or \
          .hal (LinuxCNC's pid, of a PD or PID)"
     ))
 }
 
-pub fn not_given_times(text: &str) -> Error {
+pub fn invalid_given_times(text: &str) -> Error {
     Error::bad_use(format!(
         "{text:?} gives no task its execution times: write TASK=TIMES for a loop of the plant's file, as position=0.2h, or \
          TASK@PERIOD=TIMES, as x@1ms=0.3h:0.9,0.8h:0.1"
     ))
 }
 
-pub(crate) fn never_together() -> Error {
+pub(crate) fn never_idle_together() -> Error {
     Error::bad_use(
         "the tasks are never idle together when all are due, or their periods have no common multiple within 4096 of the shortest: \
          their loops cannot be judged as one course; judge each by --task",
     )
 }
 
-/// A loop that is unstable by its design; `radius` is that of its covariance over a period.
+/// Error for a loop that is unstable with ideal timing; `radius` is the spectral radius of its covariance map.
 pub(crate) fn unstable(plant: &str, period_ns: i64, radius: f64) -> Error {
     Error::bad_use(format!(
         "{plant} is unstable with this controller at a period of {period_ns} ns even with ideal timing (spectral radius \
@@ -96,7 +96,7 @@ pub(crate) fn too_few_activations(count: u64) -> Error {
     ))
 }
 
-pub(crate) fn described_once(name: &str) -> Error {
+pub(crate) fn several_descriptions(name: &str) -> Error {
     Error::bad_use(
         "a plant is described once: by a table [transfer_function], [zpk] or [state_space], or by file = \"NAME.json\" that another \
          program wrote",
@@ -104,7 +104,7 @@ pub(crate) fn described_once(name: &str) -> Error {
     .within(name)
 }
 
-pub(crate) fn roots(name: &str) -> Error {
+pub(crate) fn invalid_roots(name: &str) -> Error {
     Error::bad_use("zeros and poles are numbers such as -1 or texts such as \"-1+2i\"").within(name)
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn not_a_number(name: &str) -> Error {
     Error::bad_use("a coefficient is not a number").within(name)
 }
 
-pub(crate) fn loop_of_states(name: &str) -> Error {
+pub(crate) fn not_a_loop_controller(name: &str) -> Error {
     Error::bad_use(
         "a loop of several is a pd, pid, transfer-function or state-space controller of one output",
     )

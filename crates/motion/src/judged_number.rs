@@ -8,7 +8,7 @@ use jitterlab_model::{Error, Fitness, Gap};
 use serde::Serialize;
 
 use crate::catalog;
-use crate::stepper::{Drive, TOO_LATE_NS, stepconf};
+use crate::stepper::{Drive, TOO_LATE_NS, stepconf_limits};
 
 /// Steps a revolution for speeds: a motor of 200 steps, in eighths.
 const PULSES_PER_REVOLUTION: f64 = 1600.0;
@@ -35,16 +35,16 @@ pub struct SoftwareSteps {
 
 impl JudgedNumber {
     /// Judges a largest lateness of at least 0, for one purpose or all usual ones.
-    pub fn new(late_ns: i64, asked: Option<&Purpose>) -> Result<Self, Error> {
-        let verdict = Verdict::new(asked, |purpose| PurposeVerdict::new(purpose, judge(purpose, late_ns)));
+    pub fn new(late_ns: i64, purpose: Option<&Purpose>) -> Result<Self, Error> {
+        let verdict = Verdict::new(purpose, |purpose| PurposeVerdict::new(purpose, judge(purpose, late_ns)));
         let steps = if late_ns > TOO_LATE_NS { None } else { Some(software_steps(late_ns)?) };
         Ok(JudgedNumber { late_ns, verdict, steps })
     }
 }
 
 fn software_steps(late_ns: i64) -> Result<SoftwareSteps, Error> {
-    let drive: Drive = catalog::find("stepconf", None)?;
-    let conf = stepconf(late_ns, &drive);
+    let drive: Drive = catalog::find_device("stepconf", None)?;
+    let conf = stepconf_limits(late_ns, &drive);
     let mm_per_min = conf.max_rate_hz / PULSES_PER_REVOLUTION * TRAVEL_MM * 60.0;
     Ok(SoftwareSteps { base_period_ns: conf.min_period_ns, pulses_per_s: conf.max_rate_hz, mm_per_min })
 }
@@ -60,7 +60,7 @@ fn judge(purpose: &Purpose, late_ns: i64) -> PurposeOutcome {
             Measure::Missed => late_ns / purpose.period_ns,
         };
         let at_most = limit.measure == Measure::PeriodDeviation;
-        let fitness = match limit.fitness(measured) {
+        let fitness = match limit.fitness_of(measured) {
             Fitness::Unfit if at_most => Fitness::CannotTell,
             fitness => fitness,
         };

@@ -29,6 +29,10 @@ pub struct JudgedRun {
     pub warnings: Vec<Warning>,
     /// Reasons to doubt the run's figures.
     pub caveats: Vec<Caveat>,
+    /// True if lost records may have held its earliest or its latest activation.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub has_lost_extremes: bool,
     /// Verdict on its timing alone, without a motor or a loop; `None` where there is none.
     #[serde(skip)]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -40,12 +44,13 @@ impl JudgedRun {
         JudgedRun {
             file: task.run().path().display().to_string(),
             task: task.name().into(),
-            others: task.others().to_vec(),
+            others: task.other_tasks().to_vec(),
             period_ns: task.stats.period_ns(),
             executed: task.stats.executed(),
             unknown: task.unknown().to_vec(),
             warnings: task.warnings.clone(),
             caveats: task.caveats.clone(),
+            has_lost_extremes: task.has_lost_extremes(),
             timing_alone: task.verdict(),
         }
     }
@@ -61,6 +66,7 @@ impl JudgedRun {
             unknown: Vec::new(),
             warnings: Vec::new(),
             caveats: Vec::new(),
+            has_lost_extremes: false,
             timing_alone: None,
         }
     }

@@ -15,7 +15,7 @@ use crate::drawn::Drawn;
 use crate::error::OrRaise;
 use crate::interruptible::run_interruptibly;
 use crate::run::Run;
-use crate::time::{Time, ns};
+use crate::time::{Time, optional_ns};
 
 /// An answer that Python holds, with the warnings of the runs that it rests on.
 #[pyclass(frozen)]
@@ -115,11 +115,11 @@ pub(crate) fn outlook(
 ) -> PyResult<Answer> {
     let run = run.run.clone();
     let ahead = OutlookRequest {
-        horizon_ns: ns(horizon.as_ref())?,
+        horizon_ns: optional_ns(horizon.as_ref())?,
         claims: parse_requirements(&claims)?,
         requirements: parse_requirements(&require)?,
         burst_at_most,
-        backtest_ns: ns(backtest.as_ref())?,
+        backtest_ns: optional_ns(backtest.as_ref())?,
     };
     run_interruptibly(py, move || {
         let outlook = run.outlook(task.as_deref(), &ahead)?;

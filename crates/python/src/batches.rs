@@ -39,7 +39,7 @@ impl Batches {
     /// # Errors
     /// No activation of them is kept.
     pub fn new(run: &Run, tasks: &[usize]) -> Result<Self, Error> {
-        if !tasks.iter().any(|task| run.rows(*task) > 0 || run.keeps_all_rows(*task)) {
+        if !tasks.iter().any(|task| run.row_count(*task) > 0 || run.keeps_all_rows(*task)) {
             return Err(run.needs_activations());
         }
         let fields: Vec<Field> =
@@ -50,13 +50,13 @@ impl Batches {
     }
 
     /// Reads the next part.
-    fn read(&mut self) -> Result<(), ArrowError> {
+    fn read_part(&mut self) -> Result<(), ArrowError> {
         let Batches { run, tasks, schema, part, ready } = self;
         let mut outcome = Ok(());
         let read = run.visit_part(*part, |task, rows| {
             if outcome.is_ok() && tasks.contains(&task) {
                 let batch =
-                    RecordBatch::try_new(schema.clone(), columns(task, rows, &run.source_fields(task)));
+                    RecordBatch::try_new(schema.clone(), arrow_columns(task, rows, &run.source_fields(task)));
                 outcome = batch.map(|batch| ready.push_back(batch));
             }
         });
@@ -70,9 +70,9 @@ impl Iterator for Batches {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.ready.is_empty() && self.part < self.run.parts() {
-            if let Err(error) = self.read() {
-                self.part = self.run.parts();
+        while self.ready.is_empty() && self.part < self.run.part_count() {
+            if let Err(error) = self.read_part() {
+                self.part = self.run.part_count();
                 return Some(Err(error));
             }
         }
@@ -86,7 +86,7 @@ impl RecordBatchReader for Batches {
     }
 }
 
-fn columns(task: usize, rows: &[Activation], known: &SourceFields) -> Vec<ArrayRef> {
+fn arrow_columns(task: usize, rows: &[Activation], known: &SourceFields) -> Vec<ArrayRef> {
     let long = |known: bool, cell: fn(&Activation) -> i64| -> ArrayRef {
         Arc::new(rows.iter().map(|a| known.then(|| cell(a))).collect::<Int64Array>())
     };

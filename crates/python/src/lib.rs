@@ -34,5 +34,5 @@ mod _native {
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]
-    use crate::time::{distance_ns, length_ns};
+    use crate::time::{duration_to_ns, period_to_ns};
 }

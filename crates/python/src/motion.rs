@@ -25,24 +25,28 @@ use crate::run::Run;
 struct Options(HashMap<String, String>);
 
 impl Options {
-    fn text(&mut self, name: &str) -> Option<String> {
+    fn take_text(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }
 
-    fn read<T, E: Display>(&mut self, name: &str, read: fn(&str) -> Result<T, E>) -> PyResult<Option<T>> {
-        self.text(name).map(|text| read(&text).or_raise()).transpose()
+    fn read_with<T, E: Display>(
+        &mut self,
+        name: &str,
+        read: fn(&str) -> Result<T, E>,
+    ) -> PyResult<Option<T>> {
+        self.take_text(name).map(|text| read(&text).or_raise()).transpose()
     }
 
     fn parse<T: FromStr<Err: Display>>(&mut self, name: &str) -> PyResult<Option<T>> {
-        self.read(name, T::from_str)
+        self.read_with(name, T::from_str)
     }
 
     fn quantity(&mut self, name: &str, dimension: Dimension) -> PyResult<Option<f64>> {
-        self.text(name).map(|text| quantity::parse(dimension, name, &text).or_raise()).transpose()
+        self.take_text(name).map(|text| quantity::parse(dimension, name, &text).or_raise()).transpose()
     }
 
-    fn time(&mut self, name: &str) -> PyResult<Option<i64>> {
-        self.read(name, parse_duration_ns)
+    fn duration_ns(&mut self, name: &str) -> PyResult<Option<i64>> {
+        self.read_with(name, parse_duration_ns)
     }
 
     /// Refuses options that nothing has read.
@@ -51,9 +55,9 @@ impl Options {
         left.map_or(Ok(()), |name| Err(Error::bad_use(format!("{name:?} is no option of this"))).or_raise())
     }
 
-    fn axis(&mut self) -> PyResult<AxisRequest> {
+    fn axis_request(&mut self) -> PyResult<AxisRequest> {
         Ok(AxisRequest {
-            motor: self.text("motor"),
+            motor: self.take_text("motor"),
             frame: self.parse("frame")?,
             torque_nm: self.quantity("torque", Dimension::Torque)?,
             facts: AxisFacts {
@@ -65,11 +69,11 @@ impl Options {
                 friction: None,
                 lead_mm: self.quantity("travel", Dimension::Lead)?,
             },
-            drive: self.text("drive"),
-            step_time_ns: self.time("step_time")?,
-            step_space_ns: self.time("step_space")?,
-            direction_setup_ns: self.time("direction_setup")?,
-            direction_hold_ns: self.time("direction_hold")?,
+            drive: self.take_text("drive"),
+            step_time_ns: self.duration_ns("step_time")?,
+            step_space_ns: self.duration_ns("step_space")?,
+            direction_setup_ns: self.duration_ns("direction_setup")?,
+            direction_hold_ns: self.duration_ns("direction_hold")?,
         })
     }
 }
@@ -82,12 +86,13 @@ pub(crate) fn stepper(
     beside: Option<&Run>,
     options: HashMap<String, String>,
 ) -> PyResult<Answer> {
-    let mut asked = Options(options);
-    let axis = asked.axis()?;
-    let (base_period, speed) = (asked.read("base_period", parse_period_ns)?, asked.text("speed"));
-    let simulate_ns = asked.time("simulate")?.map(checked_simulation_ns).transpose().or_raise()?;
-    let (jitter_ns, task) = (asked.time("jitter")?, asked.text("task"));
-    asked.refuse_unread()?;
+    let mut options = Options(options);
+    let axis = options.axis_request()?;
+    let (base_period, speed) =
+        (options.read_with("base_period", parse_period_ns)?, options.take_text("speed"));
+    let simulate_ns = options.duration_ns("simulate")?.map(checked_simulation_ns).transpose().or_raise()?;
+    let (jitter_ns, task) = (options.duration_ns("jitter")?, options.take_text("task"));
+    options.refuse_unread()?;
     let (run, beside) = (run.map(|run| run.run.clone()), beside.map(|run| run.run.clone()));
     run_interruptibly(py, move || {
         let question = StepperQuestion::new(axis.axis()?, speed.as_deref(), base_period)?;
@@ -101,7 +106,7 @@ pub(crate) fn stepper(
                 result.simulate(&run, beside.as_ref(), simulate_ns, &mut |_, _, _| ());
                 result
             }
-            None => question.under_jitter(jitter_ns.ok_or_else(error::no_timing)?)?,
+            None => question.under_jitter(jitter_ns.ok_or_else(error::no_stepper_timing)?)?,
         };
         let warnings = result.run.as_ref().map(|run| run.warnings.clone()).unwrap_or_default();
         Ok::<_, Error>(Answer::new(result, warnings))
@@ -118,8 +123,9 @@ pub(crate) fn servo(
     redesign: bool,
     options: HashMap<String, String>,
 ) -> PyResult<Answer> {
-    let mut asked = Options(options);
-    let mut plant: Plant = catalog::known(asked.text("plant").as_deref().unwrap_or("dc-servo")).or_raise()?;
+    let mut options = Options(options);
+    let mut plant: Plant =
+        catalog::known_device(options.take_text("plant").as_deref().unwrap_or("dc-servo")).or_raise()?;
     if !plant.loops.is_empty() {
         return Err(Error::bad_use(format!(
             "{} has several loops: jitterlab servo --plant {} judges them",
@@ -127,18 +133,19 @@ pub(crate) fn servo(
         )))
         .or_raise();
     }
-    if let Some(text) = asked.text("controller") {
+    if let Some(text) = options.take_text("controller") {
         plant.design = Design::parse(&text, plant.outputs.len()).or_raise()?;
     }
     let timing = TaskTiming {
-        sampling: asked.parse("sampling")?.unwrap_or_default(),
-        actuation: asked.parse("actuation")?.unwrap_or_default(),
+        sampling: options.parse("sampling")?.unwrap_or_default(),
+        actuation: options.parse("actuation")?.unwrap_or_default(),
     };
-    let overrun: Option<OverrunAction> = asked.parse("overrun")?;
-    let design_delay_ns = asked.time("design_delay")?.unwrap_or(0);
-    let (period_ns, execution) = (asked.read("period", parse_period_ns)?, asked.text("execution"));
-    let task = asked.text("task");
-    asked.refuse_unread()?;
+    let overrun: Option<OverrunAction> = options.parse("overrun")?;
+    let design_delay_ns = options.duration_ns("design_delay")?.unwrap_or(0);
+    let (period_ns, execution) =
+        (options.read_with("period", parse_period_ns)?, options.take_text("execution"));
+    let task = options.take_text("task");
+    options.refuse_unread()?;
     let wishes = AssessmentOptions {
         references: references.iter().map(|text| text.parse().or_raise()).collect::<PyResult<_>>()?,
         misses: misses.iter().map(|text| text.parse().or_raise()).collect::<PyResult<_>>()?,
@@ -150,7 +157,7 @@ pub(crate) fn servo(
             let overrun = overrun.or(measured).unwrap_or_default();
             let question =
                 SingleTaskLoop { timing, overrun, design_delay_ns, ..SingleTaskLoop::new(plant, period_ns) };
-            question.ideal().map(|_| question)
+            question.ideal_stationary().map(|_| question)
         };
         let result = match (run, execution) {
             (Some(run), _) => {

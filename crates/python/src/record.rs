@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::error::OrRaise;
-use crate::time::{Time, period_ns};
+use crate::time::{Time, optional_period_ns};
 
 /// Activations that ran, those that are not in the file, due times missed, and the extremes of the latency in nanoseconds.
 type Figures = (u64, u64, Option<u64>, Option<i64>, Option<i64>);
@@ -150,10 +150,10 @@ pub(crate) struct Loop {
 }
 
 /// Something that stays on its thread while Python's lock is given back.
-struct Here<T>(T);
+struct StaysOnThread<T>(T);
 
 // SAFETY: `Python::detach` calls its argument on the thread that calls it; nothing is sent.
-unsafe impl<T> Send for Here<T> {}
+unsafe impl<T> Send for StaysOnThread<T> {}
 
 #[pymethods]
 impl Loop {
@@ -161,10 +161,10 @@ impl Loop {
     /// end. It starts when Python's lock is held again.
     fn wait(&mut self, py: Python<'_>) -> PyResult<Option<(u64, i64, i64)>> {
         let Some(task) = self.task.as_mut() else { return Ok(None) };
-        let here = Here(task);
+        let here = StaysOnThread(task);
         let begun = py.detach(move || {
-            let Here(task) = { here };
-            Here(task.wait().map(|begun| (begun, task)))
+            let StaysOnThread(task) = { here };
+            StaysOnThread(task.wait().map(|begun| (begun, task)))
         });
         py.check_signals()?;
         Ok(begun.0.and_then(|(begun, task)| Some((begun.index, begun.due_ns, task.begin_work_now()?))))
@@ -190,7 +190,8 @@ pub(crate) fn write(
         roles.push((name.parse().or_raise()?, values));
     }
     let overrun = overrun.map(str::parse::<Overrun>).transpose().or_raise()?;
-    let hints = Hints { periods_ns: period_ns(period.as_ref())?.into_iter().collect(), ..Hints::default() };
+    let hints =
+        Hints { periods_ns: optional_period_ns(period.as_ref())?.into_iter().collect(), ..Hints::default() };
     let import = import_columns(&path, task, &roles, overrun, &hints).or_raise()?;
     Ok(import.write(path).or_raise()?.rows)
 }

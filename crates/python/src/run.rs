@@ -12,7 +12,7 @@ use pyo3::types::PyCapsule;
 use crate::batches::Batches;
 use crate::error::OrRaise;
 use crate::interruptible::run_interruptibly;
-use crate::time::{Time, period_ns};
+use crate::time::{Time, optional_period_ns};
 
 /// A run that is open.
 #[pyclass(frozen, module = "jitterlab._native")]
@@ -58,7 +58,7 @@ impl Run {
             raw: false,
         };
         let hints = Hints {
-            periods_ns: period_ns(period.as_ref())?.into_iter().collect(),
+            periods_ns: optional_period_ns(period.as_ref())?.into_iter().collect(),
             unit_ns: unit.map(unit_ns).transpose()?,
             columns: parse_all::<Column>(&columns)?,
             capture,
@@ -103,12 +103,12 @@ impl Run {
 
     /// Returns the number of kept activations.
     fn rows(&self, task: Option<&str>) -> PyResult<u64> {
-        Ok(self.run.tasks(task).or_raise()?.into_iter().map(|task| self.run.rows(task)).sum())
+        Ok(self.run.task_numbers(task).or_raise()?.into_iter().map(|task| self.run.row_count(task)).sum())
     }
 
     /// The kept activations as a stream of Arrow, in a capsule.
     fn stream<'py>(&self, py: Python<'py>, task: Option<&str>) -> PyResult<Bound<'py, PyCapsule>> {
-        let tasks = self.run.tasks(task).or_raise()?;
+        let tasks = self.run.task_numbers(task).or_raise()?;
         let batches = Batches::new(&self.run, &tasks).or_raise()?;
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")

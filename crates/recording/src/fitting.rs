@@ -1,8 +1,8 @@
 //! Due times of a loop that does not state them: a grid fitted to its starts, as for threads that are watched.
 
 use jitterlab_analysis::causes::Call;
-use jitterlab_analysis::watch::{Follower, Found, Wait, WaitKey, find};
-use jitterlab_model::watched::{DueTimes, Waits};
+use jitterlab_analysis::watch::{LoopFollower, PeriodicWait, Wait, WaitKey, find_periodic_wait};
+use jitterlab_model::watched::{DueTimeSource, WaitKind};
 use jitterlab_model::{Activation, Flags, Gap, Overrun, TaskResult, TaskRun, TaskSpec, Warning};
 
 /// The grid is fitted to the starts of this time at least, and to this many at most.
@@ -35,14 +35,14 @@ enum Grid {
     /// Every due time is served in turn.
     InTurn { origin_ns: i64, period_ns: i64 },
     /// An activation serves the last due time before it. With the previous activation.
-    Follows(Box<Follower>, Option<Activation>),
+    Follows(Box<LoopFollower>, Option<Activation>),
 }
 
 impl GridFitting {
     /// Creates the fitting for a task with or without a stated period.
-    pub(crate) fn new(spec: &TaskSpec, says_period: bool) -> Self {
+    pub(crate) fn new(spec: &TaskSpec, states_period: bool) -> Self {
         GridFitting {
-            period_ns: says_period.then_some(spec.period_ns),
+            period_ns: states_period.then_some(spec.period_ns),
             overrun: spec.overrun,
             held: Vec::new(),
             enough: 0,
@@ -60,12 +60,12 @@ impl GridFitting {
     }
 
     /// Returns the properties that are unknown before the first activation, for a journal whose program is killed.
-    pub(crate) fn unknown(&self) -> Vec<Gap> {
+    pub(crate) fn unknown_at_start(&self) -> Vec<Gap> {
         let period = self.period_ns.is_none().then_some(Gap::Period);
         [Gap::Settings, Gap::Phase].into_iter().chain(period).collect()
     }
 
-    /// Takes the next activations in their order; returns those that are on the grid.
+    /// Takes the next activations in order; returns those whose due times on the grid are known by now.
     pub(crate) fn place_on_grid(&mut self, rows: &[Activation], is_last: bool) -> Vec<Activation> {
         let mut placed = Vec::new();
         if self.grid.is_some() {
@@ -81,9 +81,9 @@ impl GridFitting {
             }
         }
         if let (true, Some(Grid::Follows(follower, Some(before)))) = (is_last, &mut self.grid) {
-            placed.extend(follower.ended(before.end_ns));
+            placed.extend(follower.end_activation(before.end_ns));
         }
-        placed.iter().for_each(|row| self.count(row));
+        placed.iter().for_each(|row| self.count_placed(row));
         placed
     }
 
@@ -100,13 +100,13 @@ impl GridFitting {
                     (row.start_ns - first.start_ns + period_ns / 2).rem_euclid(period_ns) - period_ns / 2
                 };
                 let earliest_ns = self.held.iter().map(residual).min().unwrap_or(0);
-                Some(Grid::follows(Found {
+                Some(Grid::follows(PeriodicWait {
                     key: KEY,
-                    waits: Waits::Read,
+                    waits: WaitKind::Read,
                     is_woken: false,
                     on_realtime: false,
                     period_ns: period_ns as f64,
-                    due: DueTimes::FittedGrid,
+                    due: DueTimeSource::FittedGrid,
                     origin_ns: (first.start_ns + earliest_ns) as f64,
                     regular: 1.0,
                     passes: self.held.len(),
@@ -114,7 +114,7 @@ impl GridFitting {
             }
             (None, _) => {
                 let pairs = self.held.windows(2).map(|pair| wait_before(&pair[1], pair[0].end_ns));
-                find(&pairs.collect::<Vec<_>>()).ok().map(Grid::follows)
+                find_periodic_wait(&pairs.collect::<Vec<_>>()).ok().map(Grid::follows)
             }
         };
         if self.grid.is_none() && (is_last || self.held.len() >= MAX_FIT_STARTS) {
@@ -142,7 +142,7 @@ impl GridFitting {
                     let is_next = before.is_none_or(|before| row.index == before.index + 1);
                     let ended_ns = before.map_or(row.start_ns, |before| before.end_ns);
                     if !is_next {
-                        placed.extend(follower.ended(ended_ns));
+                        placed.extend(follower.end_activation(ended_ns));
                     }
                     placed.extend(follower.process_wait(&wait_before(row, ended_ns)));
                     *before = Some(*row);
@@ -152,7 +152,7 @@ impl GridFitting {
         }
     }
 
-    fn count(&mut self, row: &Activation) {
+    fn count_placed(&mut self, row: &Activation) {
         self.last = Some(*row);
         let (late_ns, result) = (row.latency_ns(), &mut self.result);
         if result.executed == 0 {
@@ -165,24 +165,24 @@ impl GridFitting {
         result.max_latency_ns = result.max_latency_ns.max(late_ns);
     }
 
-    /// Due times that nothing served, with this many activations that ran.
-    fn missed(&self, executed: u64) -> u64 {
+    /// Number of due times that none of the `executed` activations served.
+    fn missed_due_times(&self, executed: u64) -> u64 {
         self.last.map_or(0, |last| (last.index + 1).saturating_sub(executed))
     }
 
     /// Returns the counters of the activations on the grid: none before there is one.
-    pub(crate) fn timing(&self, counted: &TaskResult) -> TaskResult {
-        let missed = self.missed(self.result.executed + counted.dropped);
+    pub(crate) fn grid_result(&self, counted: &TaskResult) -> TaskResult {
+        let missed = self.missed_due_times(self.result.executed + counted.dropped);
         TaskResult { missed, ..self.result.clone() }
     }
 
     /// Adds the results to the description of the task, and returns the warning about the fit.
-    pub(crate) fn describe(&self, run: &mut TaskRun) -> Warning {
+    pub(crate) fn add_to_description(&self, run: &mut TaskRun) -> Warning {
         let task = run.spec.name.clone();
         if let Some(result) = &mut run.result {
             let TaskResult { first_due_ns, last_end_ns, min_latency_ns, max_latency_ns, .. } = self.result;
             *result = TaskResult {
-                missed: self.missed(result.executed),
+                missed: self.missed_due_times(result.executed),
                 first_due_ns,
                 last_end_ns,
                 min_latency_ns,
@@ -193,7 +193,7 @@ impl GridFitting {
         run.spec.period_ns = match &self.grid {
             Some(Grid::InTurn { period_ns, .. }) => *period_ns,
             Some(Grid::Follows(follower, _)) => {
-                self.period_ns.unwrap_or(follower.found().period_ns.round() as i64)
+                self.period_ns.unwrap_or(follower.periodic_wait().period_ns.round() as i64)
             }
             None => run.spec.period_ns,
         };
@@ -212,8 +212,8 @@ impl Grid {
         Grid::InTurn { origin_ns: rows.iter().map(origin).min().unwrap_or(0), period_ns }
     }
 
-    fn follows(found: Found) -> Self {
-        Grid::Follows(Box::new(Follower::new(found)), None)
+    fn follows(found: PeriodicWait) -> Self {
+        Grid::Follows(Box::new(LoopFollower::new(found)), None)
     }
 }
 
@@ -224,7 +224,7 @@ fn wait_before(row: &Activation, began_ns: i64) -> Wait {
         began_ns,
         ended_ns: row.start_ns,
         cpu: row.cpu,
-        waits: Waits::Read,
+        waits: WaitKind::Read,
         due_ns: None,
         waker: None,
         on_realtime: false,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jitterlab_model::{Error, StopReason, TaskRun};
-use jitterlab_rt::{End, Linux, Open, PeriodicLoop};
+use jitterlab_rt::{Linux, LoopEnd, OpenActivation, PeriodicLoop};
 
 use crate::shared::{Shared, TakenTask};
 
@@ -22,7 +22,7 @@ pub struct BegunActivation {
 /// A periodic loop on the thread that made it, with the activation that runs.
 pub struct Loop {
     task: PeriodicLoop<Linux>,
-    open: Option<Open>,
+    open: Option<OpenActivation>,
     shared: Arc<Shared>,
     number: usize,
     run: TaskRun,
@@ -55,7 +55,7 @@ impl Loop {
         let task = builder.build().inspect_err(|_| shared.release_task(number))?;
         let granted = task.granted().cloned().or_else(|| jitterlab_rt::probe::current_scheduling().ok());
         let run = TaskRun { granted, ..TaskRun::new(spec) };
-        shared.task_began(number, &run, task.counters().clone(), task.refused());
+        shared.note_task_began(number, &run, task.counters().clone(), task.refused());
         Ok(Loop { task, open: None, shared: shared.clone(), number, run })
     }
 
@@ -75,7 +75,7 @@ impl Loop {
         }
         self.done();
         let Some(running) = self.task.wait() else {
-            self.shared.mark_end(self.number);
+            self.shared.note_task_end(self.number);
             return None;
         };
         let begun = BegunActivation {
@@ -102,11 +102,11 @@ impl Drop for Loop {
         self.done();
         let run = TaskRun { result: Some(self.task.result()), ..self.run.clone() };
         let stop = match self.task.end() {
-            Some(End::Wait(error)) => {
+            Some(LoopEnd::Wait(error)) => {
                 Some(StopReason::WaitFailed { task: self.number, why: error.to_string() })
             }
             _ => None,
         };
-        self.shared.task_ended(self.number, run, stop, None);
+        self.shared.note_task_result(self.number, run, stop, None);
     }
 }

@@ -35,28 +35,28 @@ impl TaskProbe {
         };
         // The loop may state its due times later: in a run that is killed before, they are unknown.
         let until_then = TaskRun { unknown: vec![Gap::Settings, Gap::Phase], ..run.clone() };
-        shared.task_began(number, &until_then, probe.counters().clone(), &[]);
+        shared.note_task_began(number, &until_then, probe.counters().clone(), &[]);
         Ok(TaskProbe { probe, shared: shared.clone(), number, run, fitted, missing: 0 })
     }
 
-    /// An activation begins, due a period after the one before it.
+    /// Begins an activation, due a period after the one before it.
     #[inline]
     pub fn begin(&mut self) {
         self.probe.begin();
     }
 
-    /// An activation begins that was due at this time of CLOCK_MONOTONIC, in nanoseconds.
+    /// Begins an activation that was due at this time of CLOCK_MONOTONIC, in nanoseconds.
     #[inline]
     pub fn begin_at(&mut self, due_ns: i64) {
         self.probe.begin_at(due_ns);
     }
 
     /// Counts activations that ran and were not recorded, as those of a second thread: they count as lost.
-    pub fn add_missing(&mut self, activations: u64) {
+    pub fn add_lost(&mut self, activations: u64) {
         self.missing = self.missing.saturating_add(activations);
     }
 
-    /// The activation ends.
+    /// Ends the activation.
     #[inline]
     pub fn end(&mut self) {
         self.probe.end();
@@ -72,11 +72,12 @@ impl Drop for TaskProbe {
         let mut warning = None;
         if !self.fitted && !self.probe.has_stated_due_times() {
             run.unknown.push(Gap::Phase);
-            warning = Some(Warning::DueFromFirst { task: run.spec.name.clone(), early: self.probe.early() });
+            warning =
+                Some(Warning::DueFromFirst { task: run.spec.name.clone(), early: self.probe.early_starts() });
         }
         let result = self.probe.finish();
         let (executed, dropped) = (result.executed + self.missing, result.dropped + self.missing);
         run.result = Some(TaskResult { executed, dropped, ..result });
-        self.shared.task_ended(self.number, run, None, warning);
+        self.shared.note_task_result(self.number, run, None, warning);
     }
 }

@@ -44,7 +44,7 @@ impl Recording {
         info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         info.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         for (task, fitting) in info.tasks.iter_mut().zip(&fittings) {
-            task.unknown = fitting.as_ref().map(GridFitting::unknown).unwrap_or_default();
+            task.unknown = fitting.as_ref().map(GridFitting::unknown_at_start).unwrap_or_default();
         }
         let writer = file.map(|file| RunWriter::create(file, &info)).transpose()?;
         let shared = Arc::new(Shared::new(info, fittings, writer.is_some()));
@@ -88,7 +88,7 @@ impl Recording {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Ends every loop before its next activation once it is set, from signal handlers too.
+    /// Flag that ends every loop before its next activation once it is set, from signal handlers too.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         self.shared.stop.clone()
     }
@@ -106,13 +106,13 @@ impl Recording {
         self.shared.check_process().map(Shared::refused).unwrap_or_default()
     }
 
-    /// Ends its loops and makes the run file.
+    /// Ends the run's loops and completes the run file.
     ///
     /// # Errors
     /// The process is a child of the one that began the run; the file cannot be written whole: the journal next to it
     /// stays, and `jitterlab recover` makes the file of it.
     pub fn close(mut self) -> Result<(), Error> {
-        self.shared.check_process()?.end();
+        self.shared.check_process()?.end_all();
         let Some(writing) = self.writing.take() else { return Ok(()) };
         let written = writing.join();
         written.map_err(|_| {
@@ -140,8 +140,8 @@ fn parse_tasks(tasks: &str) -> Result<Vec<(TaskSpec, Option<GridFitting>)>, Erro
         let parts: Vec<&str> = task.split(',').map(str::trim).collect();
         let said: Vec<&str> = parts.iter().filter(|part| **part != "due=fitted").copied().collect();
         let spec: TaskSpec = said.join(",").parse()?;
-        let says_period = said.iter().any(|part| part.starts_with("period"));
-        let fitting = (said.len() < parts.len()).then(|| GridFitting::new(&spec, says_period));
+        let states_period = said.iter().any(|part| part.starts_with("period"));
+        let fitting = (said.len() < parts.len()).then(|| GridFitting::new(&spec, states_period));
         let plain = TaskSpec::default();
         if (spec.work, spec.read) != (plain.work, plain.read) {
             return Err(Error::bad_use(format!(

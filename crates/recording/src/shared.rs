@@ -73,8 +73,8 @@ pub(crate) struct TakenTask {
 }
 
 impl SharedRun {
-    /// The number of the task of this name.
-    fn number(&self, name: &str) -> Result<usize, Error> {
+    /// Index of the task of this name.
+    fn task_index(&self, name: &str) -> Result<usize, Error> {
         let names = || self.info.tasks.iter().map(|task| &task.spec.name);
         names().position(|known| known == name).ok_or_else(|| {
             Error::bad_use(format!(
@@ -95,17 +95,17 @@ impl Shared {
             stop: Arc::default(),
             is_recorded,
             closing: AtomicBool::new(false),
-            process: origin::process(),
+            process: origin::fork_count(),
         }
     }
 
     /// Returns true in the process that began the run: in a child of fork(2) nobody writes its file, and its locks may
     /// be held for ever.
     pub(crate) fn is_original_process(&self) -> bool {
-        self.process == origin::process()
+        self.process == origin::fork_count()
     }
 
-    /// Refuses a child of fork(2).
+    /// Returns an error in a child of fork(2).
     pub(crate) fn check_process(&self) -> Result<&Self, Error> {
         if self.is_original_process() {
             return Ok(self);
@@ -117,10 +117,10 @@ impl Shared {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands out the task of this name; each can be had once.
+    /// Hands out the task of this name to a loop or probe, once.
     pub(crate) fn take_task(&self, name: &str) -> Result<TakenTask, Error> {
         let mut shared = self.lock_run();
-        let number = shared.number(name)?;
+        let number = shared.task_index(name)?;
         let SharedRun { info, task_states, .. } = &mut *shared;
         let (spec, state) = (info.tasks[number].spec.clone(), &mut task_states[number]);
         if std::mem::replace(&mut state.taken, true) {
@@ -149,7 +149,7 @@ impl Shared {
     }
 
     /// Notes that the loop or probe of a task was made, and how it runs.
-    pub(crate) fn task_began(
+    pub(crate) fn note_task_began(
         &self,
         task: usize,
         run: &TaskRun,
@@ -169,19 +169,19 @@ impl Shared {
     }
 
     /// Notes the time from which on nothing is due: the loop is to end, or the loop or probe is over.
-    pub(crate) fn mark_end(&self, task: usize) {
+    pub(crate) fn note_task_end(&self, task: usize) {
         self.lock_run().task_states[task].ended_ns.get_or_insert_with(|| Linux.now_ns());
     }
 
     /// Notes that the loop or probe of a task is over, with its results.
-    pub(crate) fn task_ended(
+    pub(crate) fn note_task_result(
         &self,
         task: usize,
         run: TaskRun,
         stop: Option<StopReason>,
         warning: Option<Warning>,
     ) {
-        self.mark_end(task);
+        self.note_task_end(task);
         let mut shared = self.lock_run();
         shared.info.tasks[task] = run;
         shared.info.stop = shared.info.stop.take().or(stop);
@@ -191,10 +191,10 @@ impl Shared {
     /// Returns the figures of a task so far.
     pub(crate) fn figures(&self, name: &str) -> Result<Figures, Error> {
         let shared = self.lock_run();
-        let state = &shared.task_states[shared.number(name)?];
+        let state = &shared.task_states[shared.task_index(name)?];
         let counted = state.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();
         let timing =
-            state.fitting.as_ref().map_or_else(|| counted.clone(), |fitting| fitting.timing(&counted));
+            state.fitting.as_ref().map_or_else(|| counted.clone(), |fitting| fitting.grid_result(&counted));
         let TaskResult { missed, min_latency_ns, max_latency_ns, .. } = timing;
         let (executed, lost, has_timing) = (counted.executed, counted.dropped, timing.executed > 0);
         Ok(Figures { executed, lost, has_timing, missed, min_latency_ns, max_latency_ns })
@@ -206,7 +206,7 @@ impl Shared {
     }
 
     /// Ends the writing thread and every loop.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end_all(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.closing.store(true, Ordering::Release);
     }
@@ -219,9 +219,9 @@ impl Shared {
             // Its loop or probe goes on, but is not recorded any more.
             let shown = || state.counters.as_ref().map(|counters| counters.snapshot());
             task.result = task.result.take().or_else(shown);
-            info.warnings.extend(state.fitting.as_ref().map(|fitting| fitting.describe(task)));
+            info.warnings.extend(state.fitting.as_ref().map(|fitting| fitting.add_to_description(task)));
             let ended_ns = state.ended_ns.unwrap_or_else(|| Linux.now_ns());
-            info.warnings.extend(task.silence_until(state.began_ns, ended_ns));
+            info.warnings.extend(task.check_final_silence(state.began_ns, ended_ns));
         }
         info.stop.get_or_insert(StopReason::Closed);
         info

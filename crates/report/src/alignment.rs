@@ -6,8 +6,8 @@ use jitterlab_analysis::align::{
 };
 use jitterlab_model::Fitness;
 
+use crate::conclusion::{Conclusion, file_argument};
 use crate::document::Present;
-use crate::head::{Head, file_argument};
 use crate::section::{Cell, Piece, Section};
 use crate::warnings;
 use crate::words::{count, plural, share, time};
@@ -21,8 +21,8 @@ const STRANGE: f64 = 0.9;
 impl Present for RunAlignment {
     const KIND: &'static str = "alignment";
 
-    fn head(&self) -> Option<Head> {
-        Some(head(self))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(conclusion(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -41,19 +41,19 @@ impl Present for RunAlignment {
     }
 }
 
-fn head(aligned: &RunAlignment) -> Head {
+fn conclusion(aligned: &RunAlignment) -> Conclusion {
     let matched = aligned.channels.iter().filter_map(|of| match &of.alignment.found {
         AlignmentOutcome::Matched(matched) => Some((of, matched)),
         _ => None,
     });
     // The one that differs most is the one that has to be known.
     match matched.max_by(|a, b| a.1.followed.p99_ns.total_cmp(&b.1.followed.p99_ns)) {
-        Some((channel, matched)) => matched_head(aligned, channel, matched),
-        None => open_head(aligned),
+        Some((channel, matched)) => aligned_conclusion(aligned, channel, matched),
+        None => unaligned_conclusion(aligned),
     }
 }
 
-fn matched_head(aligned: &RunAlignment, channel: &ChannelAlignment, matched: &Matched) -> Head {
+fn aligned_conclusion(aligned: &RunAlignment, channel: &ChannelAlignment, matched: &Matched) -> Conclusion {
     let of = |what: &str| {
         if aligned.channels.len() > 1 { format!("{what} {}", channel.channel) } else { String::new() }
     };
@@ -67,14 +67,14 @@ fn matched_head(aligned: &RunAlignment, channel: &ChannelAlignment, matched: &Ma
         "At most {} apart; {}; the capture's clock is {} against the run's.",
         time(largest_error(&matched.followed)),
         unpaired_text(matched),
-        rate_text(matched),
+        clock_rate_text(matched),
     );
     let next =
         format!("jitterlab analyze {}: how regular the pin itself is", file_argument(&aligned.witness));
-    Head { fitness: Fitness::Good, asked: false, verdict, number, next }
+    Conclusion { fitness: Fitness::Good, asked: false, verdict, number, next }
 }
 
-fn open_head(aligned: &RunAlignment) -> Head {
+fn unaligned_conclusion(aligned: &RunAlignment) -> Conclusion {
     let first = aligned.channels.first().map(|of| &of.alignment);
     let verdict = match first.map(|alignment| &alignment.found) {
         Some(AlignmentOutcome::Ambiguous(ambiguous)) if ambiguous.left <= STRANGE => {
@@ -84,7 +84,7 @@ fn open_head(aligned: &RunAlignment) -> Head {
     };
     let number = first.map_or_else(|| "The witness has no channel.".into(), unassigned_reason);
     let next = "a longer run with something irregular beside it, such as jitterlab run --load cpu:1".into();
-    Head { fitness: Fitness::CannotTell, asked: true, verdict, number, next }
+    Conclusion { fitness: Fitness::CannotTell, asked: true, verdict, number, next }
 }
 
 /// Names the shifts that explain the pulses about as well as the best one.
@@ -141,7 +141,7 @@ fn unpaired_text(matched: &Matched) -> String {
     }
 }
 
-fn rate_text(matched: &Matched) -> String {
+fn clock_rate_text(matched: &Matched) -> String {
     let way = if matched.rate_ppm < 0.0 { "slow" } else { "fast" };
     let decimals = 1 + [1.0, 0.1].iter().filter(|limit| matched.rate_uncertainty_ppm < **limit).count();
     format!("{:.decimals$} ± {:.decimals$} ppm {way}", matched.rate_ppm.abs(), matched.rate_uncertainty_ppm)
@@ -152,7 +152,7 @@ fn channel_pieces(of: &ChannelAlignment) -> Vec<Piece> {
     let AlignmentOutcome::Matched(matched) = &of.alignment.found else {
         return vec![Piece::text(format!("{name}: nothing assigned. {}", unassigned_reason(&of.alignment)))];
     };
-    let mut pieces = vec![figures_table(&name, &of.alignment, matched)];
+    let mut pieces = vec![pulse_error_table(&name, &of.alignment, matched)];
     pieces.extend(period_error_table(matched));
     pieces.push(Piece::text(pairs_sentence(matched)));
     pieces
@@ -165,7 +165,7 @@ fn spread_row(name: &str, spread: &Spread) -> Vec<Cell> {
 
 const HEADER: [&str; 5] = ["µs", "sd", "99 % within", "earliest", "latest"];
 
-fn figures_table(name: &str, alignment: &Alignment, matched: &Matched) -> Piece {
+fn pulse_error_table(name: &str, alignment: &Alignment, matched: &Matched) -> Piece {
     let sampled = Spread {
         sd_ns: alignment.resolution_ns / 12f64.sqrt(),
         p99_ns: alignment.resolution_ns * 0.495,
@@ -201,6 +201,6 @@ fn pairs_sentence(matched: &Matched) -> String {
         count(matched.first_index),
         matched.first_pulse_ns as f64 / 1e9,
         unpaired_text(matched),
-        rate_text(matched),
+        clock_rate_text(matched),
     )
 }

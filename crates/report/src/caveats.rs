@@ -5,13 +5,13 @@ use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::Gap;
 
 use crate::dictionary;
-use crate::words::{count, exact, plural, share, time};
+use crate::words::{count, exact_time, plural, share, time};
 
 /// Summarises a task in one or two sentences; `measured_ns` is the duration of the measurement.
 pub fn task_statement(s: &Summary, measured_ns: Option<i64>) -> String {
     let human = |ns: i64| time(ns as f64);
     if s.latency.count == 0 {
-        return without_latencies(s);
+        return missing_latencies_statement(s);
     }
     if s.unknown.contains(&Gap::Grid) {
         return values_statement(s);
@@ -66,7 +66,7 @@ pub fn task_statement(s: &Summary, measured_ns: Option<i64>) -> String {
     text + "."
 }
 
-fn without_latencies(s: &Summary) -> String {
+fn missing_latencies_statement(s: &Summary) -> String {
     match (s.period_error.min_ns, s.period_error.max_ns) {
         (Some(shortest), Some(longest)) => format!(
             "Of task {} only period errors are known: its periods were between {} shorter and {} longer than {}.",
@@ -74,9 +74,9 @@ fn without_latencies(s: &Summary) -> String {
             time(shortest.saturating_neg().max(0) as f64),
             time(longest.max(0) as f64),
             if s.unknown.contains(&Gap::Period) {
-                format!("the {} that are assumed", exact(s.period_ns))
+                format!("the {} that are assumed", exact_time(s.period_ns))
             } else {
-                format!("the {} asked for", exact(s.period_ns))
+                format!("the {} asked for", exact_time(s.period_ns))
             }
         ),
         _ if s.period_error.count > 0 => format!("Of task {} not even the longest period is known.", s.task),
@@ -93,7 +93,7 @@ fn values_statement(s: &Summary) -> String {
 /// Describes the worst start of a task.
 fn worst_start_text(s: &Summary, worst_ns: i64) -> String {
     let of_period = worst_ns as f64 / s.period_ns as f64;
-    let (late, period) = (time(worst_ns as f64), exact(s.period_ns));
+    let (late, period) = (time(worst_ns as f64), exact_time(s.period_ns));
     match worst_ns {
         _ if s.unknown.contains(&Gap::Phase) => {
             format!("; at worst it started {late} later on its grid than at its earliest")
@@ -191,7 +191,7 @@ mod tests {
             last_end_ns: (latencies_ns.len() as i64 + i64::from(missed)) * 1_000_000,
             ..TaskResult::default()
         });
-        let stats = crate::sample::stats(latencies_ns);
+        let stats = crate::test_data::timing_stats(latencies_ns);
         task_statement(&Summary::new(&run.tasks[0], &stats), measured_ns(&run.tasks[0]))
     }
 

@@ -3,13 +3,12 @@
 mod causes;
 mod chart;
 mod code_paths;
-pub(crate) mod head;
+pub(crate) mod conclusion;
 mod junit;
 mod settings;
 mod table;
 mod twente;
 
-pub use causes::piece as causes;
 pub use junit::{junit, markdown};
 
 use jitterlab_analysis::compare::{
@@ -18,25 +17,28 @@ use jitterlab_analysis::compare::{
 };
 use jitterlab_model::Warning;
 
+use crate::conclusion::Conclusion;
 use crate::dictionary;
 use crate::document::Present;
-use crate::head::Head;
 use crate::section::{Cell, Piece, Section};
 use crate::warnings;
-use crate::words::{count, list, share, time};
+use crate::words::{SHOWN_TASKS, count, list, share, time};
 
 impl Present for RunsCompared {
     const KIND: &'static str = "comparison";
 
-    fn head(&self) -> Option<Head> {
-        head::build(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        conclusion::comparison_conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
         let tolerance_ns = self.move_tolerance_ns();
         let each: Vec<Piece> = self.tasks.iter().flat_map(|task| task_pieces(task, tolerance_ns)).collect();
         let mut pieces = match table::task_table(&self.tasks) {
-            Some(table) => vec![Piece::Table(table), Piece::details("Each task by itself", each)],
+            Some(table) => {
+                let each = Piece::details("Each task by itself", each);
+                table.with_rest_folded(SHOWN_TASKS).into_iter().chain([each]).collect()
+            }
             None => each,
         };
         pieces.extend(warning_pieces(self));
@@ -46,7 +48,8 @@ impl Present for RunsCompared {
 
 /// The page's section; `None` where nothing is compared.
 pub fn page_section(compared: &[(&str, &Comparison)]) -> Option<Section> {
-    let pieces: Vec<Piece> = compared.iter().flat_map(|(task, found)| side_by_side(task, found)).collect();
+    let pieces: Vec<Piece> =
+        compared.iter().flat_map(|(task, found)| run_comparison_pieces(task, found)).collect();
     (!pieces.is_empty()).then(|| section(pieces))
 }
 
@@ -62,11 +65,13 @@ fn section(pieces: Vec<Piece>) -> Section {
 fn task_pieces(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
         of.mismatches.iter().flat_map(|d| mismatch_pieces(&d.first, &d.other, &d.conditions)).collect();
-    pieces.extend(of.settings.iter().flat_map(|found| settings::pieces(&of.task, found)));
-    pieces.extend(of.comparison.iter().flat_map(|found| side_by_side(&of.task, found)));
-    pieces.extend(of.paths.iter().flat_map(|found| code_paths::pieces(&of.task, found, move_tolerance_ns)));
-    pieces.extend(of.causes.iter().map(|found| causes(&of.task, found)));
-    pieces.extend(of.twente.iter().flat_map(|runs| twente::pieces(&of.task, runs)));
+    pieces.extend(of.settings.iter().flat_map(|found| settings::settings_pieces(&of.task, found)));
+    pieces.extend(of.comparison.iter().flat_map(|found| run_comparison_pieces(&of.task, found)));
+    pieces.extend(
+        of.paths.iter().flat_map(|found| code_paths::code_path_pieces(&of.task, found, move_tolerance_ns)),
+    );
+    pieces.extend(of.causes.iter().map(|found| causes::causes_piece(&of.task, found)));
+    pieces.extend(of.twente.iter().flat_map(|runs| twente::loop_tables(&of.task, runs)));
     pieces
 }
 
@@ -105,9 +110,10 @@ fn mismatch_pieces(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
 }
 
 /// Each run against the first, and folded behind that each run's own intervals.
-fn side_by_side(task: &str, comparison: &Comparison) -> Vec<Piece> {
+fn run_comparison_pieces(task: &str, comparison: &Comparison) -> Vec<Piece> {
     let Some(first) = comparison.runs.first() else { return Vec::new() };
-    let mut details: Vec<Piece> = chart::build(task, comparison).map(Piece::Figure).into_iter().collect();
+    let mut details: Vec<Piece> =
+        chart::changes_chart(task, comparison).map(Piece::Figure).into_iter().collect();
     details.extend(comparison.against_first.iter().flat_map(|against| difference_pieces(first, against)));
     details.extend(comparison.runs.iter().map(estimates_table));
     details.push(Piece::text(
@@ -116,7 +122,7 @@ fn side_by_side(task: &str, comparison: &Comparison) -> Vec<Piece> {
     ));
     vec![
         Piece::Table(
-            table::run_ranking(task, comparison).unwrap_or_else(|| table::side_by_side(task, comparison)),
+            table::run_ranking(task, comparison).unwrap_or_else(|| table::runs_table(task, comparison)),
         ),
         Piece::details(format!("{task}: differences with their intervals, and each run by itself"), details),
     ]

@@ -13,17 +13,17 @@ use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::Fitness;
 use jitterlab_model::units::Exact;
 
+use crate::conclusion::Conclusion;
 use crate::document::Present;
 use crate::figure::load;
-use crate::head::Head;
 use crate::section::{Cell, Piece, Section};
 use crate::warnings;
-use crate::words::{exact, share, time};
+use crate::words::{exact_time, share, time};
 
 impl Present for CompensationTrial {
     const KIND: &'static str = "compensation";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         let Candidate { wake, choice, .. } = self.candidates.get(self.chosen)?;
         let factor = self.proof.as_ref().and_then(|proof| proof.p99_factor);
         let (fitness, way) = match factor.map(|factor| factor.interval) {
@@ -43,7 +43,7 @@ impl Present for CompensationTrial {
             Fitness::Unfit => "leave it out: it makes this machine worse".into(),
             _ => "the same with more --rounds".into(),
         };
-        Some(Head {
+        Some(Conclusion {
             fitness,
             asked: false,
             verdict: format!("{way}: waking {} early and polling.", time(choice.margin_ns as f64)),
@@ -58,7 +58,7 @@ impl Present for CompensationTrial {
 
     fn sections(&self) -> Vec<Section> {
         let mut pieces: Vec<Piece> = self.proof.iter().flat_map(|proof| proof_pieces(self, proof)).collect();
-        pieces.extend(recommendation(self));
+        pieces.extend(recommendation_pieces(self));
         pieces.extend(self.notes.iter().map(|found| Piece::note(note_sentence(found))));
         let mut folded = cost_pieces(self);
         folded.extend(load_curve_pieces(&self.load_curve, &self.service, self.period_ns));
@@ -130,7 +130,7 @@ pub fn load_curve_pieces(points: &[LoadPoint], service: &ServiceTime, period_ns:
     let nist = NistChoice::new(service.often_ns, period_ns);
     let rows = points.iter().map(|p| {
         let shares = [p.measured, p.polled, p.equation_1, p.mean_poll].map(Cell::Share);
-        std::iter::once(Cell::Text(exact(p.every_ns))).chain(shares).collect()
+        std::iter::once(Cell::Text(exact_time(p.every_ns))).chain(shares).collect()
     });
     let caption = "waking every A and polling in the last A (the NIST paper): extra processor load";
     let equations = format!(
@@ -141,7 +141,7 @@ pub fn load_curve_pieces(points: &[LoadPoint], service: &ServiceTime, period_ns:
         share(nist.load),
         time(nist.mean_poll_every_ns),
         share(nist.mean_poll_load),
-        exact(least.every_ns),
+        exact_time(least.every_ns),
         share(least.measured)
     );
     vec![
@@ -157,7 +157,7 @@ pub fn note_sentence(note: &TrialNote) -> String {
             format!("{}: {}; {}", refusal.what, refusal.why, refusal.remedy)
         }
         TrialNote::NoLoadPoint { every_ns, overload } => {
-            format!("waking every {}: {overload}", exact(*every_ns))
+            format!("waking every {}: {overload}", exact_time(*every_ns))
         }
         TrialNote::Stopped { overload } => overload.to_string(),
         TrialNote::Interrupted => "interrupted: the proof rests on the whole pairs until then".into(),
@@ -202,10 +202,10 @@ fn cost_pieces(trial: &CompensationTrial) -> Vec<Piece> {
             format!(
                 "{} if it wakes every {}: nothing has time to cool down",
                 time(often_ns),
-                exact(often_every_ns)
+                exact_time(often_every_ns)
             ),
         ),
-        ("period", exact(trial.period_ns)),
+        ("period", exact_time(trial.period_ns)),
         ("clock", format!("two readings in a row: median {}, p99 {}", clock(P50), clock(P99))),
     ];
     let rows = trial.candidates.iter().map(|Candidate { wake, early_latency: f, choice: r }| {
@@ -235,7 +235,7 @@ fn margin_pieces(trial: &CompensationTrial) -> Vec<Piece> {
     let rows = trial.margins.iter().map(|p| {
         let shares =
             [p.expected_polled, p.measured_polled, p.expected_late, p.measured_late].map(Cell::Share);
-        std::iter::once(Cell::Text(exact(p.margin_ns))).chain(shares).collect()
+        std::iter::once(Cell::Text(exact_time(p.margin_ns))).chain(shares).collect()
     });
     let caption = "one early sleep, then polling: as latencies measured in turns predict, and measured";
     vec![
@@ -245,7 +245,7 @@ fn margin_pieces(trial: &CompensationTrial) -> Vec<Piece> {
 }
 
 /// The way to use, and its limits.
-fn recommendation(trial: &CompensationTrial) -> Vec<Piece> {
+fn recommendation_pieces(trial: &CompensationTrial) -> Vec<Piece> {
     let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
         return Vec::new();
     };
@@ -376,7 +376,9 @@ mod tests {
     fn report() -> CompensationTrial {
         let latencies = EmpiricalDistribution::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
         let choice = recommend(&latencies, 500_000, DEFAULT_WISH, 5_000.0).unwrap();
-        let figures = Statistics { count: 1_000, ..Statistics::default() }.with(P50, 25).with(P99, 31);
+        let figures = Statistics { count: 1_000, ..Statistics::default() }
+            .with_percentile(P50, 25)
+            .with_percentile(P99, 31);
         let result = |cpu| TaskResult {
             executed: 200,
             last_end_ns: 100_000_000,
@@ -464,14 +466,14 @@ mod tests {
 
     #[test]
     fn the_head_says_what_was_shown() {
-        let said = report().head().unwrap();
+        let said = report().conclusion().unwrap();
         assert!(
             said.verdict == "BETTER: waking 23 µs early and polling."
                 && said.number.starts_with("p99: smaller by a factor of 100"),
             "{said:?}"
         );
         assert_eq!(said.next, "jitterlab run --wake timerfd --compensate margin:22980ns");
-        let said = CompensationTrial { proof: None, ..report() }.head().unwrap();
+        let said = CompensationTrial { proof: None, ..report() }.conclusion().unwrap();
         assert!(said.fitness == Fitness::CannotTell && said.verdict.starts_with("NOT PROVED"), "{said:?}");
     }
 

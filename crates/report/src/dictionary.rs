@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::json;
-use crate::words::{count, cpus_text, exact, list, plural, share, time};
+use crate::words::{count, cpus_text, exact_time, list, plural, share, time};
 
 /// Files of words, each with what its tables' names begin with.
 const FILES: [(&str, &str); 15] = [
@@ -70,24 +70,24 @@ pub(crate) fn tables_below(
     TABLES.iter().filter_map(move |(name, table)| Some((name.strip_prefix(prefix)?, table)))
 }
 
-/// The words of this name in a table.
-pub fn word(table: &str, name: &str) -> Option<&'static str> {
+/// Text of the entry of this name in a table.
+pub fn entry(table: &str, name: &str) -> Option<&'static str> {
     TABLES.get(table)?.get(name).map(String::as_str)
 }
 
 /// The name that a value serialises to; empty for one that is no name.
 pub(crate) fn serialized_name(value: &impl Serialize) -> String {
-    json::value(value).as_str().unwrap_or_default().to_owned()
+    json::to_value(value).as_str().unwrap_or_default().to_owned()
 }
 
 /// Text of a value that serialises to a name in this table.
 pub(crate) fn display_text(table: &str, value: &impl Serialize) -> &'static str {
-    word(table, &serialized_name(value)).unwrap_or("unknown")
+    entry(table, &serialized_name(value)).unwrap_or("unknown")
 }
 
 /// The quantities of an event: its fields; its name alone where it has none.
 pub(crate) fn event_fields(event: &impl Serialize) -> Map<String, Value> {
-    match json::value(event) {
+    match json::to_value(event) {
         Value::Object(fields) => fields,
         name => [(NAMES[0].to_owned(), name)].into_iter().collect(),
     }
@@ -109,9 +109,9 @@ pub(crate) fn sentence_from_fields(table: &str, fields: &Map<String, Value>) -> 
     sentence(table, name.unwrap_or_default(), fields)
 }
 
-/// The sentence of this name with its quantities.
+/// Sentence of an entry, with these quantities filled in.
 pub(crate) fn sentence(table: &str, name: &str, quantities: &Map<String, Value>) -> String {
-    fill_template(word(table, name).unwrap_or(name), &|name, form| {
+    fill_template(entry(table, name).unwrap_or(name), &|name, form| {
         format_quantity(quantities.get(name)?, form)
     })
 }
@@ -135,7 +135,7 @@ fn format_quantity(value: &Value, form: &str) -> Option<String> {
         }
         (Value::String(text), "") => text.clone(),
         (Value::String(cpus), "cpus") => cpus_text(&cpus.parse().unwrap_or_default()),
-        (Value::String(name), table) => word(table, name).unwrap_or(name).into(),
+        (Value::String(name), table) => entry(table, name).unwrap_or(name).into(),
         (Value::Array(names), _) => {
             list(&names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
         }
@@ -144,7 +144,7 @@ fn format_quantity(value: &Value, form: &str) -> Option<String> {
         (_, "count") => count(whole()),
         (_, "ns") => time(value.as_f64()?),
         (_, "us") => time(value.as_f64()? * 1e3),
-        (_, "exact") => exact(value.as_i64()?),
+        (_, "exact") => exact_time(value.as_i64()?),
         (_, "hundredths") => format!("{:.2}", value.as_f64()?),
         (_, "seconds") => format!("{:.1}", value.as_f64()? / 1e9),
         (_, "mv") => (value.as_f64()? / 1e3).to_string(),
@@ -237,7 +237,7 @@ mod tests {
             }
             id
         };
-        variants.map(kebab).filter(|id| word(table, id).is_none()).collect()
+        variants.map(kebab).filter(|id| entry(table, id).is_none()).collect()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Answer of a command, as one tree: the head, then sections. Terminal, page, JSON and Python render this
+//! Answer of a command, as one tree: the conclusion, then sections. Terminal, page, JSON and Python render this
 //! tree and know no kind of result.
 //!
 //! A result is a type next to its computation, in the crate that computes it. To show a new kind of result:
@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
-use crate::head::Head;
+use crate::conclusion::Conclusion;
 use crate::section::Section;
 pub use crate::terminal::Extent;
 use crate::{json, terminal, wrap};
@@ -23,7 +23,7 @@ pub trait Present: Serialize {
     const KIND: &'static str;
 
     /// The answer in three lines; `None` for a result that judges nothing.
-    fn head(&self) -> Option<Head>;
+    fn conclusion(&self) -> Option<Conclusion>;
 
     /// Evidence for the answer, the most important first.
     fn sections(&self) -> Vec<Section>;
@@ -41,12 +41,12 @@ pub struct Document {
     pub kind: String,
     /// The answer in three lines, where the result judges something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<Head>,
+    pub head: Option<Conclusion>,
     /// Evidence for the answer.
     pub sections: Vec<Section>,
 }
 
-fn not_a_result(cause: serde_json::Error) -> Error {
+fn unreadable_result_error(cause: serde_json::Error) -> Error {
     Error::damaged("it cannot be read as a result of jitterlab").because(cause)
 }
 
@@ -56,7 +56,7 @@ impl Document {
             schema: SCHEMA_VERSION,
             tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),
             kind: R::KIND.into(),
-            head: result.head(),
+            head: result.conclusion(),
             sections: result.sections(),
         }
     }
@@ -70,19 +70,19 @@ impl Document {
         struct Envelope {
             schema: u32,
         }
-        let Envelope { schema } = serde_json::from_slice(text.as_bytes()).map_err(not_a_result)?;
+        let Envelope { schema } = serde_json::from_slice(text.as_bytes()).map_err(unreadable_result_error)?;
         if schema != SCHEMA_VERSION {
             return Err(Error::damaged(format!(
                 "it was written with layout {schema} of results, and this jitterlab reads layout {SCHEMA_VERSION}"
             ))
             .remedy("repeat the command that wrote it"));
         }
-        serde_json::from_slice(text.as_bytes()).map_err(not_a_result)
+        serde_json::from_slice(text.as_bytes()).map_err(unreadable_result_error)
     }
 
     /// Text of the document for the terminal, in this extent.
     pub fn terminal_text(&self, extent: Extent, terminal: Terminal) -> String {
-        head_and_evidence(self.head.as_ref(), extent, terminal, |extent| {
+        conclusion_and_evidence(self.head.as_ref(), extent, terminal, |extent| {
             terminal::sections_text(&self.sections, extent, terminal)
         })
     }
@@ -90,27 +90,27 @@ impl Document {
 
 /// Text of a result for the terminal, in this extent.
 pub fn terminal_text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> String {
-    head_and_evidence(result.head().as_ref(), extent, terminal, |extent| {
+    conclusion_and_evidence(result.conclusion().as_ref(), extent, terminal, |extent| {
         terminal::sections_text(&result.sections(), extent, terminal)
     })
 }
 
-/// The head, and below it the evidence unless only the head is asked for; everything if there is no head.
-fn head_and_evidence(
-    head: Option<&Head>,
+/// The conclusion, and below it the evidence unless only the conclusion is wanted; without one, everything.
+fn conclusion_and_evidence(
+    conclusion: Option<&Conclusion>,
     extent: Extent,
     terminal: Terminal,
     rest: impl FnOnce(Extent) -> String,
 ) -> String {
     wrap::with_columns(terminal.columns, || {
-        let rest = match (head, extent) {
+        let rest = match (conclusion, extent) {
             (None, _) => rest(Extent::Details),
-            (Some(_), Extent::Head) => String::new(),
+            (Some(_), Extent::Conclusion) => String::new(),
             (Some(_), extent) => rest(extent),
         };
-        let head = head.map_or_else(String::new, |head| head.text(terminal));
-        let gap = if head.is_empty() || rest.is_empty() { "" } else { "\n" };
-        let mut text = wrap::break_long_lines(&format!("{head}{gap}{rest}"));
+        let conclusion = conclusion.map_or_else(String::new, |conclusion| conclusion.text(terminal));
+        let gap = if conclusion.is_empty() || rest.is_empty() { "" } else { "\n" };
+        let mut text = wrap::break_long_lines(&format!("{conclusion}{gap}{rest}"));
         if !text.is_empty() {
             text.push('\n');
         }
@@ -129,7 +129,7 @@ pub fn to_json<R: Present>(result: &R) -> Result<String, Error> {
         tool: &'a str,
         kind: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        head: Option<&'a Head>,
+        head: Option<&'a Conclusion>,
         result: &'a R,
         sections: &'a [Section],
     }

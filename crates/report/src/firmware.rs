@@ -1,18 +1,18 @@
 //! Behaviour of a firmware on its chip apart from activations: interrupts, locks, stack, findings.
 
 use jitterlab_analysis::Summary;
-use jitterlab_model::firmware::{CodeLocation, Finding, FirmwareReport, Interrupts, PinReport};
+use jitterlab_model::firmware::{CodeLocation, FirmwareFinding, FirmwareReport, PinReport, VectorInterrupts};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{EdgeKind, Fitness, RunInfo, TaskResult, Warning};
 use serde_json::from_value;
 
+use crate::conclusion::Conclusion;
 use crate::dictionary::{display_text, event_fields, event_name, sentence};
-use crate::head::Head;
 use crate::section::{Cell, Piece};
 use crate::words::{count, list, list_some, plural, share, time};
 
 /// Interrupts by vector, the longest lock, the stack, and the serial output.
-pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
+pub fn firmware_pieces(report: &FirmwareReport) -> Vec<Piece> {
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
     let part = |cycles: u64| cycles as f64 / report.cycles.max(1) as f64;
     let mut pieces = vec![Piece::text(format!(
@@ -24,7 +24,7 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     ))];
     if !report.interrupts.is_empty() {
         let header = ["µs", "times", "lost", "latency", "to", "handler", "to", "time in it"];
-        let row = |i: &Interrupts| {
+        let row = |i: &VectorInterrupts| {
             let [from, to, shortest, longest] =
                 [i.min_latency_cycles, i.max_latency_cycles, i.min_cycles, i.max_cycles]
                     .map(|cycles| Cell::time(ns(cycles)));
@@ -66,8 +66,11 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     pieces
 }
 
-/// The head of a firmware without requirements: its period, its regularity, and its disturbances.
-pub(crate) fn firmware_head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> Option<Head> {
+/// The conclusion of a firmware without requirements: its period, its regularity, and its disturbances.
+pub(crate) fn firmware_conclusion<'a>(
+    run: &RunInfo,
+    summaries: impl Iterator<Item = &'a Summary>,
+) -> Option<Conclusion> {
     let report = run.firmware.as_ref()?;
     let tasks = run.tasks.iter().zip(summaries);
     let of_pins = tasks.filter_map(|(task, of)| {
@@ -88,7 +91,7 @@ pub(crate) fn firmware_head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &
     // The oscillator that times it is right to a tenth only.
     let about =
         if pin.made_by.as_deref() == Some("WDT") { " ± 10 % (the watchdog's oscillator)" } else { "" };
-    let every = format!("{does} every {}{about}", precise_time(ns(over) / under.max(1) as f64));
+    let every = format!("{does} every {}{about}", period_text(ns(over) / under.max(1) as f64));
     let among =
         if of_pins.len() > 1 { format!(", the worst of {} pins,", of_pins.len()) } else { String::new() };
     let jitter = time(largest_period_error_ns(summary) as f64);
@@ -97,7 +100,7 @@ pub(crate) fn firmware_head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &
     let longest_ns = task.spec.period_ns + summary.period_error.max_ns.unwrap_or_default().max(0);
     let is_silent = result.missed > 0 && end_ns - result.last_end_ns > 2 * longest_ns;
     let not_simulated = run.warnings.iter().find_map(|warning| match warning {
-        Warning::Firmware(Finding::NotSimulated { part, .. }) => Some(display_text("part", part)),
+        Warning::Firmware(FirmwareFinding::NotSimulated { part, .. }) => Some(display_text("part", part)),
         _ => None,
     });
     let (fitness, verdict) = if is_silent {
@@ -116,11 +119,11 @@ pub(crate) fn firmware_head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &
     };
     let number = [
         disturbance_sentence(pin, &ns),
-        drift_sentence(pin, result),
+        grid_drift_sentence(pin, result),
         pulse_sentence(pin, &ns),
         processor_sentence(report),
     ];
-    Some(Head {
+    Some(Conclusion {
         fitness,
         asked: false,
         verdict,
@@ -129,7 +132,7 @@ pub(crate) fn firmware_head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &
             true => "jitterlab mcu run again with --details (interrupts, locks and sleep until then)".into(),
             false => {
                 let meant =
-                    intended_period_ns(ns(over) / under.max(1) as f64).filter(|_| pin.drift_ns.is_none());
+                    nearby_usual_period_ns(ns(over) / under.max(1) as f64).filter(|_| pin.drift_ns.is_none());
                 match meant {
                     Some(meant_ns) => format!(
                         "jitterlab mcu run again with --period {}, if that is meant (every start against that grid)",
@@ -139,7 +142,7 @@ pub(crate) fn firmware_head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &
                         "jitterlab mcu recommend (how a timer drives a pin, which nothing disturbs)".into()
                     }
                     None => {
-                        let bound = Exact(rounded_up(largest_period_error_ns(summary)));
+                        let bound = Exact(round_up_to_microseconds(largest_period_error_ns(summary)));
                         format!(
                             "jitterlab mcu run again with --max-jitter {bound} (exit status 1 where it is more)"
                         )
@@ -151,7 +154,7 @@ pub(crate) fn firmware_head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &
 }
 
 /// The largest reason for late starts of a firmware's pin, in a sentence: another period than asked for, else what disturbs it.
-pub(crate) fn main_disturbance(run: &RunInfo) -> Option<String> {
+pub(crate) fn main_disturbance_sentence(run: &RunInfo) -> Option<String> {
     let report = run.firmware.as_ref()?;
     let pin = report.pins.iter().max_by_key(|pin| pin.disturbed.first().map(|by| by.worst_cycles))?;
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
@@ -160,7 +163,7 @@ pub(crate) fn main_disturbance(run: &RunInfo) -> Option<String> {
     let worst_ns = pin.disturbed.first().map_or(0.0, |by| ns(by.worst_cycles));
     let is_other = (own_ns - asked_ns).abs() > worst_ns.max(asked_ns / 1e3);
     Some(match is_other {
-        true => format!("Its own period is {}, not {}.", precise_time(own_ns), precise_time(asked_ns)),
+        true => format!("Its own period is {}, not {}.", period_text(own_ns), period_text(asked_ns)),
         false => disturbance_sentence(pin, &ns),
     })
 }
@@ -172,12 +175,12 @@ fn largest_period_error_ns(summary: &Summary) -> i64 {
 }
 
 /// A bound that holds: whole microseconds above the largest value.
-fn rounded_up(ns: i64) -> i64 {
+fn round_up_to_microseconds(ns: i64) -> i64 {
     (ns / 1_000 + 1) * 1_000
 }
 
 /// A period with as many digits as it has.
-fn precise_time(ns: f64) -> String {
+fn period_text(ns: f64) -> String {
     let (unit, per) = match ns {
         ns if ns >= 1e9 => ("s", 1e9),
         ns if ns >= 1e6 => ("ms", 1e6),
@@ -224,7 +227,7 @@ fn disturbance_sentence(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
 }
 
 /// The usual period that a measured one is near to; `None` if it is equal to it or far from all.
-fn intended_period_ns(own_ns: f64) -> Option<i64> {
+fn nearby_usual_period_ns(own_ns: f64) -> Option<i64> {
     const USUAL: [f64; 8] = [1.0, 1.25, 2.0, 2.5, 4.0, 5.0, 8.0, 10.0];
     const NEAR: std::ops::Range<f64> = 5e-4..0.05;
     let decade = 10f64.powf(own_ns.log10().floor());
@@ -234,7 +237,7 @@ fn intended_period_ns(own_ns: f64) -> Option<i64> {
 }
 
 /// Deviation of starts from a requested grid.
-fn drift_sentence(pin: &PinReport, result: &TaskResult) -> String {
+fn grid_drift_sentence(pin: &PinReport, result: &TaskResult) -> String {
     let length_ns = (result.last_end_ns - result.first_due_ns).max(1) as f64;
     match pin.drift_ns {
         None => String::new(),
@@ -259,7 +262,7 @@ fn pulse_sentence(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
         .map_or(String::new(), |(driver, takes)| format!(", shorter than {driver} takes ({})", time(*takes)));
     let jitter = longest - shortest;
     let up_to = if jitter == 0 { String::new() } else { format!(" or up to {} more", time(ns(jitter))) };
-    format!("Pulses of {}{up_to}{narrow}.", precise_time(ns(shortest)))
+    format!("Pulses of {}{up_to}{narrow}.", period_text(ns(shortest)))
 }
 
 /// The part of the processor that handlers take, and lost interrupts.
@@ -309,7 +312,7 @@ fn replace_controls(line: &str) -> String {
     line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// A place as people look it up.
+/// Function and line of a code location, or its address.
 fn location_text(place: &CodeLocation) -> String {
     match (&place.function, &place.line) {
         (Some(function), Some(line)) => format!("{function} ({line})"),
@@ -319,7 +322,7 @@ fn location_text(place: &CodeLocation) -> String {
     }
 }
 
-pub(crate) fn finding_sentence(finding: &Finding) -> String {
+pub(crate) fn finding_sentence(finding: &FirmwareFinding) -> String {
     let mut quantities = event_fields(finding);
     if let Some(at) = quantities.get_mut("place")
         && let Ok(found) = from_value(at.clone())
@@ -327,11 +330,11 @@ pub(crate) fn finding_sentence(finding: &Finding) -> String {
         *at = location_text(&found).into();
     }
     let name = match finding {
-        Finding::OutsideMemory { data: ..0x20, .. } => "null-pointer",
-        Finding::Restarted { vector: None, .. } => "restarted-by-itself",
-        Finding::ClockDiffers { hz: None } => "clock-unknown",
-        Finding::InterruptsLost { by: Some(_), place: Some(_), .. } => "interrupts-lost-to-handler",
-        Finding::InterruptsLost { place: Some(_), .. } => "interrupts-lost-while-off",
+        FirmwareFinding::OutsideMemory { data: ..0x20, .. } => "null-pointer",
+        FirmwareFinding::Restarted { vector: None, .. } => "restarted-by-itself",
+        FirmwareFinding::ClockDiffers { hz: None } => "clock-unknown",
+        FirmwareFinding::InterruptsLost { by: Some(_), place: Some(_), .. } => "interrupts-lost-to-handler",
+        FirmwareFinding::InterruptsLost { place: Some(_), .. } => "interrupts-lost-while-off",
         _ => event_name(&quantities, "found"),
     };
     sentence("finding", name, &quantities)
@@ -340,7 +343,7 @@ pub(crate) fn finding_sentence(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::firmware::{InterruptsOff, Size, StackDepth};
+    use jitterlab_model::firmware::{FirmwareSize, InterruptsOff, StackDepth};
 
     fn at(function: &str, line: Option<&str>) -> CodeLocation {
         CodeLocation { address: 0x120, function: Some(function.into()), line: line.map(Into::into) }
@@ -351,10 +354,10 @@ mod tests {
         let report = FirmwareReport {
             mcu: "atmega328p".into(),
             clock_hz: 16_000_000,
-            size: Size { flash: 1_234, ram: 56 },
+            size: FirmwareSize { flash: 1_234, ram: 56 },
             cycles: 16_000_000,
             asleep_cycles: 15_000_000,
-            interrupts: vec![Interrupts {
+            interrupts: vec![VectorInterrupts {
                 vector: "TIMER1_COMPA".into(),
                 count: 12_345,
                 lost: 3,
@@ -375,7 +378,7 @@ mod tests {
             pins: Vec::new(),
             sent: String::new(),
         };
-        insta::assert_snapshot!(crate::sample::shown_pieces(pieces(&report)), @r"
+        insta::assert_snapshot!(crate::test_data::shown_pieces(firmware_pieces(&report)), @r"
         On the chip, 1 s of simulated time: 94 % asleep; 1 234 bytes of flash and 56 of
           RAM.
 
@@ -405,22 +408,26 @@ mod tests {
     #[test]
     fn a_period_beside_a_usual_one_is_asked_about() {
         let meant = [19_717_381.0, 20_027_218.0, 20_000_000.0, 9_990_000.0, 31_000_000.0, 980_000.0]
-            .map(intended_period_ns);
+            .map(nearby_usual_period_ns);
         let (ms20, ms10, ms1) = (Some(20_000_000), Some(10_000_000), Some(1_000_000));
         assert_eq!(meant, [ms20, ms20, None, ms10, None, ms1]);
     }
 
     #[test]
     fn what_went_wrong_is_said_in_words() {
-        let overflow = Finding::StackOverflow { bytes: 12, at_ns: 1_000_000, place: at("deep", None) };
+        let overflow =
+            FirmwareFinding::StackOverflow { bytes: 12, at_ns: 1_000_000, place: at("deep", None) };
         assert!(
             finding_sentence(&overflow)
                 .starts_with("out of memory: the stack grew 12 bytes into the variables")
         );
-        let bad = Finding::Restarted { vector: Some("INT0".into()), times: 2, at_ns: 5 };
+        let bad = FirmwareFinding::Restarted { vector: Some("INT0".into()), times: 2, at_ns: 5 };
         assert!(finding_sentence(&bad).contains("INT0 is enabled and has no handler"));
-        let asleep =
-            Finding::AsleepForEver { mode: "power-down".into(), at_ns: 9, place: at("main", Some("a.c:3")) };
+        let asleep = FirmwareFinding::AsleepForEver {
+            mode: "power-down".into(),
+            at_ns: 9,
+            place: at("main", Some("a.c:3")),
+        };
         assert!(
             finding_sentence(&asleep).contains("main (a.c:3)")
                 && finding_sentence(&asleep).ends_with("power-down")

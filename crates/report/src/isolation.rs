@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn both_stand_side_by_side_with_their_change() {
         let measured = |latency_ns: i64| {
-            let stats = crate::sample::stats(&[latency_ns]);
+            let stats = crate::test_data::timing_stats(&[latency_ns]);
             let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
             MeasuredRun::new(RunInfo::new(Bench::Host, "monotonic", [spec]), &[stats], None)
         };

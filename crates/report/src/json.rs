@@ -18,7 +18,7 @@ pub fn indented(value: &(impl Serialize + ?Sized)) -> Result<String, Error> {
 }
 
 /// A value to look into; null for one that JSON cannot hold.
-pub(crate) fn value(value: &(impl Serialize + ?Sized)) -> Value {
+pub(crate) fn to_value(value: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_vec(value).and_then(|json| serde_json::from_slice(&json)).unwrap_or_default()
 }
 

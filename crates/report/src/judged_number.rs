@@ -3,25 +3,25 @@
 use jitterlab_model::Fitness;
 use jitterlab_motion::judged_number::{JudgedNumber, TRAVEL_MM};
 
+use crate::conclusion::{Conclusion, verdict_word};
 use crate::document::Present;
-use crate::head::{Head, verdict_word};
-use crate::purpose::{decision_sentence, names, purpose_table, purposes_by_fitness};
+use crate::purpose::{decision_sentence, purpose_list, purpose_table, purposes_by_fitness};
 use crate::section::{Piece, Section};
 use crate::words::{count, time};
 
 impl Present for JudgedNumber {
     const KIND: &'static str = "judged-number";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         let verdict = &self.verdict;
         let only = verdict.purposes.first().filter(|_| verdict.asked.is_some());
         let number =
             only.and_then(|only| Some(decision_sentence(&only.purpose, only.decided_by.as_ref()?, 1)));
-        Some(Head {
+        Some(Conclusion {
             fitness: verdict.fitness,
             asked: verdict.asked.is_some(),
             verdict: verdict_sentence(self),
-            number: number.unwrap_or_else(|| software_steps(self)),
+            number: number.unwrap_or_else(|| software_steps_sentence(self)),
             next: next_step(self),
         })
     }
@@ -29,7 +29,7 @@ impl Present for JudgedNumber {
     fn sections(&self) -> Vec<Section> {
         let late = time(self.late_ns as f64);
         let mut pieces: Vec<Piece> = purpose_table(&self.verdict).into_iter().collect();
-        let open = names(self.verdict.with(Fitness::CannotTell));
+        let open = purpose_list(self.verdict.with_fitness(Fitness::CannotTell));
         if self.verdict.asked.is_none() && !open.is_empty() {
             pieces.push(Piece::note(format!(
                 "{open} is judged by the standard deviation of periods, which a largest value does not tell."
@@ -64,7 +64,7 @@ fn verdict_sentence(judged: &JudgedNumber) -> String {
     format!("{late} is {}.", best_first.collect::<Vec<_>>().join("; "))
 }
 
-fn software_steps(judged: &JudgedNumber) -> String {
+fn software_steps_sentence(judged: &JudgedNumber) -> String {
     match judged.steps {
         Some(steps) => format!(
             "Software steps: at most {}/s = {} mm/min (eighths of 200 steps, {TRAVEL_MM} mm/rev; base period {}).",
@@ -79,7 +79,7 @@ fn software_steps(judged: &JudgedNumber) -> String {
 fn next_step(judged: &JudgedNumber) -> String {
     // The most demanding of the purposes that it is good enough for.
     let (verdict, fit) = (&judged.verdict, [Fitness::Good, Fitness::Limited]);
-    let best = fit.into_iter().find_map(|fitness| verdict.with(fitness).next());
+    let best = fit.into_iter().find_map(|fitness| verdict.with_fitness(fitness).next());
     let name = verdict.asked.as_deref().or(best.map(|best| best.purpose.as_str())).unwrap_or("servo-thread");
     format!("jitterlab run --for {name} --load cpu:1 --duration 10min (rare events need time and load)")
 }

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Bench, RunInfo};
 
-use crate::dictionary::word;
+use crate::dictionary::entry;
 use crate::wrap::paragraph;
 
 /// Column of a load's text.
@@ -10,12 +10,12 @@ const INDENT: usize = 25;
 
 /// Effect of a kind of load, in half a sentence; `None` for an unknown kind.
 pub fn kind_text(name: &str) -> Option<&'static str> {
-    word("load", name)
+    entry("load", name)
 }
 
 /// Origin of a preset; `None` for an unknown one.
 pub fn preset_text(name: &str) -> Option<&'static str> {
-    word("preset", name)
+    entry("preset", name)
 }
 
 /// Every kind (its name and how it is written) and every preset (its name and loads), a line each.
@@ -34,7 +34,7 @@ pub fn load_help<'a>(
 }
 
 /// The load of a run, with the throughput of each part if it is known.
-pub fn run_load(info: &RunInfo) -> String {
+pub fn run_load_text(info: &RunInfo) -> String {
     match info.loads.as_slice() {
         [] if info.bench == Bench::Mcu => "the firmware's own".into(),
         [] => info.load.to_string(),

@@ -12,8 +12,8 @@ use jitterlab_model::facts::Sharing;
 use jitterlab_model::{Fitness, StopReason, TaskSpec};
 
 use crate::chart::{Chart, Drawing};
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::warnings;
 use crate::words::{count, plural, share, time};
@@ -23,8 +23,8 @@ pub use grid::{charts, tables};
 impl Present for MatrixResult {
     const KIND: &'static str = "matrix";
 
-    fn head(&self) -> Option<Head> {
-        head(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -42,10 +42,10 @@ impl Present for MatrixResult {
         if !largest.is_empty() {
             pieces.push(Piece::details("Largest latency of each cell", largest));
         }
-        // The head, if there is one, contains this already.
+        // The conclusion, if there is one, contains this already.
         let unfinished =
             Some(self.index.cells_left()).filter(|cells| *cells > 0 && self.recommendation.is_none());
-        pieces.extend(unfinished.map(cells_left).map(Piece::text));
+        pieces.extend(unfinished.map(remaining_cells_text).map(Piece::text));
         vec![Section::new(
             "matrix",
             "Which processors",
@@ -56,7 +56,7 @@ impl Present for MatrixResult {
 }
 
 /// The cells that are still to be measured.
-pub fn cells_left(cells: usize) -> String {
+pub fn remaining_cells_text(cells: usize) -> String {
     let verb = if cells == 1 { "is" } else { "are" };
     format!("{} {verb} left: repeat the command to go on.", plural(cells as u64, "cell"))
 }
@@ -166,8 +166,8 @@ fn placement_text(tasks: &[String], cpus: &[u16]) -> String {
     }
 }
 
-/// Head: verdict, key figure and next step; `None` before anything was measured.
-fn head(result: &MatrixResult) -> Option<Head> {
+/// Conclusion: verdict, key figure and next step; `None` before anything was measured.
+fn conclusion(result: &MatrixResult) -> Option<Conclusion> {
     let found = result.recommendation.as_ref()?;
     let matrix = &result.matrix;
     let fitness = match (found.probability, found.candidates.len()) {
@@ -210,7 +210,7 @@ fn head(result: &MatrixResult) -> Option<Head> {
         }
     };
     let next = match (result.index.cells_left(), found.probability, open) {
-        (cells @ 1.., ..) => cells_left(cells),
+        (cells @ 1.., ..) => remaining_cells_text(cells),
         (_, None, _) => "again with --rounds 3 or more: one repetition shows no spread".into(),
         (_, _, Some(open)) => {
             format!("the same with --isolate {open} and another --output: what isolation changes")
@@ -218,7 +218,7 @@ fn head(result: &MatrixResult) -> Option<Head> {
         _ if others > 0 => "the same with more --rounds and another --output, to tell them apart".into(),
         _ => "jitterlab run with these CPUs, for as long as it has to hold".into(),
     };
-    Some(Head {
+    Some(Conclusion {
         fitness,
         asked: false,
         verdict,

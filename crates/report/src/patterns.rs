@@ -15,11 +15,11 @@ use jitterlab_analysis::transitions::Transitions;
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::Human;
 
+use crate::conclusion::{self, Conclusion, file_argument};
 use crate::dictionary;
 use crate::document::Present;
 use crate::figure::overview;
 use crate::figure::task::tasks;
-use crate::head::{self, Head, file_argument};
 use crate::run::task_line;
 use crate::run_view::PageRun;
 use crate::section::{Cell, Piece, Section};
@@ -32,12 +32,13 @@ const ROWS: usize = 20;
 impl Present for RunAnalysis {
     const KIND: &'static str = "analysis";
 
-    fn head(&self) -> Option<Head> {
-        head::run::analysis_head(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        conclusion::run::analysis_conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
-        let pieces = if self.sections.is_empty() { overview(self) } else { requested_parts(self) };
+        let pieces =
+            if self.sections.is_empty() { overview_pieces(self) } else { requested_section_pieces(self) };
         vec![Section::new(
             "analysis",
             "Analysis",
@@ -47,18 +48,19 @@ impl Present for RunAnalysis {
     }
 }
 
-fn requested_parts(analysis: &RunAnalysis) -> Vec<Piece> {
+fn requested_section_pieces(analysis: &RunAnalysis) -> Vec<Piece> {
     let RunAnalysis { sections, tasks, run, .. } = analysis;
     let of_task = |(task, analysis)| {
         let task: &jitterlab_model::TaskRun = task;
-        let parts = sections.iter().flat_map(move |part| full_part(*part, task.spec.period_ns, analysis));
+        let parts =
+            sections.iter().flat_map(move |part| section_pieces(*part, task.spec.period_ns, analysis));
         std::iter::once(Piece::text(task_line(run, task))).chain(parts)
     };
     run.tasks.iter().zip(tasks).flat_map(of_task).collect()
 }
 
 /// Figures, histogram and patterns.
-fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
+fn overview_pieces(analysis: &RunAnalysis) -> Vec<Piece> {
     let RunAnalysis { file, tasks, run, verdict, .. } = analysis;
     let measured: Vec<&MeasuredTask> = tasks.iter().map(|task| &task.measured).collect();
     let mut pieces = summary::main_tables(run, verdict.as_ref(), &measured);
@@ -135,7 +137,7 @@ pub(crate) fn section(runs: &[PageRun]) -> Option<Section> {
     ))
 }
 
-fn full_part(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> Vec<Piece> {
+fn section_pieces(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> Vec<Piece> {
     let patterns = &analysis.patterns;
     let period_ns = period_ns as f64;
     let unknown = match analysis.misses {
@@ -165,7 +167,7 @@ fn full_part(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> 
 }
 
 /// A probability, as far as it means something.
-fn p_text(p: f64) -> String {
+fn probability_text(p: f64) -> String {
     if p < 1e-12 { "below 1e-12".into() } else { format!("{p:.2e}") }
 }
 
@@ -202,7 +204,7 @@ fn transition_pieces(t: &Transitions) -> Vec<Piece> {
         pieces.push(Piece::text(format!(
             "Independent of the one before: chi-squared {chi:.1} with {} degrees, p {}{strength}.",
             t.degrees,
-            p_text(prob)
+            probability_text(prob)
         )));
     }
     pieces
@@ -218,7 +220,7 @@ fn spectrum_pieces(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piec
             time_cell(line.uncertainty * period_ns),
             time_cell(line.amplitude),
             Cell::Text(format!("{:.0}", line.over_floor)),
-            Cell::Text(p_text(line.p)),
+            Cell::Text(probability_text(line.p)),
         ]
     };
     let lines = section.lines.iter().chain(&section.slow_lines);
@@ -263,7 +265,7 @@ fn dependence_pieces(patterns: &Patterns) -> Option<Vec<Piece>> {
             "{verdict}: Ljung-Box Q {:.1} over {} lags, p {}.",
             test.q,
             test.lags,
-            p_text(test.p)
+            probability_text(test.p)
         ))
     }));
     Some(pieces)
@@ -290,7 +292,7 @@ fn spike_pieces(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
             count(found.ticks),
             Human(found.largest.latency_ns as f64),
             found.phase * period_ns / 1e9,
-            p_text(found.p)
+            probability_text(found.p)
         ))
     }));
     if spikes.periodic.is_empty() {
@@ -306,7 +308,7 @@ fn spike_pieces(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
             count(bursts.spikes),
             Human(bursts.threshold_ns as f64),
             bursts.mean_size,
-            p_text(bursts.p)
+            probability_text(bursts.p)
         )));
         let rows = bursts.bursts.iter().take(if bursts.bursty { 10 } else { 0 }).map(|b| {
             vec![
@@ -360,7 +362,7 @@ fn change_pieces(change: &SlowChange, period_ns: f64) -> Vec<Piece> {
     };
     let error = trend.uncertainty.map_or(String::new(), |e| format!(" +- {}", Human(e)));
     let p_or = trend.p.map_or("the level wanders too slowly to tell a drift".into(), |value| {
-        format!("p {}", p_text(value))
+        format!("p {}", probability_text(value))
     });
     let rows = change.levels.iter().take(ROWS).map(|level| {
         let at = |part: usize| time_cell(part as f64 * part_ns);
@@ -373,7 +375,7 @@ fn change_pieces(change: &SlowChange, period_ns: f64) -> Vec<Piece> {
     pieces.extend(change.kpss.map(|kpss| {
         Piece::text(format!(
             "The level stays the same: p {} (KPSS test: {:.3} with {} lags).",
-            p_text(kpss.p),
+            probability_text(kpss.p),
             kpss.eta,
             kpss.lags
         ))
@@ -383,7 +385,7 @@ fn change_pieces(change: &SlowChange, period_ns: f64) -> Vec<Piece> {
             "Random order: {} runs about the median, z {:.2}, p {}.",
             runs.runs,
             runs.z,
-            p_text(runs.p)
+            probability_text(runs.p)
         ))
     }));
     pieces
@@ -430,7 +432,7 @@ mod tests {
     use jitterlab_analysis::scan::TaskScan;
     use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
-    use crate::sample::shown_pieces;
+    use crate::test_data::shown_pieces;
 
     fn analysis(scan: &TaskScan) -> TaskAnalysis {
         let run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
@@ -451,7 +453,7 @@ mod tests {
             .collect();
         scan.push_all(&rows);
         let analysis = analysis(&scan);
-        let pieces = AnalysisSection::ALL.map(|part| full_part(part, 1_000_000, &analysis)).concat();
+        let pieces = AnalysisSection::ALL.map(|part| section_pieces(part, 1_000_000, &analysis)).concat();
         let text = sentences(&analysis.patterns, 1_000_000).join("\n") + &shown_pieces(pieces);
         for part in ["every 1 s", "2 modes", "At most 2 of any 10 in a row were", "MTIE", "Not detrended"] {
             assert!(text.contains(part), "{part} in {text}");
@@ -465,7 +467,7 @@ mod tests {
         figures.push(&Activation::default());
         scan.push_figures(0, &figures);
         let analysis = analysis(&scan);
-        let shown = |part| shown_pieces(full_part(part, 1_000_000, &analysis));
+        let shown = |part| shown_pieces(section_pieces(part, 1_000_000, &analysis));
         for part in [
             AnalysisSection::Spectrum,
             AnalysisSection::Spikes,

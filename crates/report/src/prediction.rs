@@ -8,20 +8,20 @@ use jitterlab_model::Fitness;
 
 use crate::caveats::caveat_clause;
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::conclusion::{self, Conclusion};
 use crate::dictionary;
 use crate::document::Present;
-use crate::head::{self, Head};
 use crate::requirement::{self, claim_sentence};
 use crate::section::{Cell, Piece, Section, Table};
 use crate::warnings::warning_sentences;
-use crate::why::cause;
-use crate::words::{MANY_TASKS, count, share, time};
+use crate::why::cause_text;
+use crate::words::{MANY_TASKS, SHOWN_TASKS, count, share, time};
 
 impl Present for Outlook {
     const KIND: &'static str = "prediction";
 
-    fn head(&self) -> Option<Head> {
-        head::outlook::outlook_head(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        conclusion::outlook::outlook_conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -33,7 +33,7 @@ impl Present for Outlook {
             let pieces = if many.is_some() { &mut each } else { &mut pieces };
             let is_asked = task.reliability.is_some() || !task.requirements.is_empty();
             match &task.prediction {
-                // For a single task the head shows this, unless it is about a requirement.
+                // For a single task the conclusion shows this, unless it is about a requirement.
                 Some(found) => pieces.extend(task_pieces(&task.task, found, !is_single || is_asked)),
                 None if !is_asked => pieces.push(Piece::text(format!(
                     "{}: no prediction; that takes latencies of a periodic task, their number and its period (--period)",
@@ -45,7 +45,8 @@ impl Present for Outlook {
             pieces.extend(task.claims.iter().map(|plan| Piece::text(claim_sentence(&task.task, plan))));
         }
         if let Some(many) = many {
-            pieces.extend([Piece::Table(many), Piece::details("Each task by itself", each)]);
+            pieces.extend(many.with_rest_folded(SHOWN_TASKS));
+            pieces.push(Piece::details("Each task by itself", each));
         }
         pieces.extend(
             warning_sentences(&self.warnings.iter().collect::<Vec<_>>()).into_iter().map(Piece::note),
@@ -305,7 +306,7 @@ fn cause_sentence(bound: &Bound) -> String {
     bound.cause.as_ref().map_or(String::new(), |found| {
         format!(
             " That is the bound of one cause by itself, {}, which reaches further than all together.",
-            cause(found)
+            cause_text(found)
         )
     })
 }

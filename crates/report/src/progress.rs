@@ -8,18 +8,18 @@ use jitterlab_analysis::purposes::{Measure, Purpose};
 use jitterlab_model::units::Human;
 
 use crate::printable::printable;
-use crate::words::{count, exact, plural, time};
+use crate::words::{count, exact_time, plural, time};
 
 /// Ends the line of a measurement on a terminal.
 const CTRL_C_HINT: &str = "  ^C ends";
 
 /// Progress of a measurement in one line; of several tasks the one with the worst start is named. With a purpose, its
 /// limit takes the place of count and median.
-pub fn measurement_line(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> String {
+pub fn measurement_progress_line(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> String {
     // Whole seconds; tenths of the first one.
     let step_ns = if so_far.elapsed_ns < 1_000_000_000 { 100_000_000 } else { 1_000_000_000 };
     let elapsed = time((so_far.elapsed_ns / step_ns * step_ns) as f64);
-    let planned = so_far.planned_ns.map_or_else(String::new, |ns| format!(" of {}", exact(ns)));
+    let planned = so_far.planned_ns.map_or_else(String::new, |ns| format!(" of {}", exact_time(ns)));
     let tasks = &so_far.tasks;
     let activations = plural(tasks.iter().map(|task| task.stats.latency.count()).sum(), "activation");
     let limit = limit_text(so_far, purpose);
@@ -34,13 +34,13 @@ pub fn measurement_line(so_far: &MeasurementProgress, purpose: Option<&Purpose>)
         text += &format!(", worst {worst}");
         text += &if several.is_empty() { String::new() } else { format!(" ({})", printable(&task.name)) };
     }
-    let missed = tasks.iter().map(|task| task.stats.seen_missed()).sum();
+    let missed = tasks.iter().map(|task| task.stats.least_missed()).sum();
     text + &format!(", {} missed", count(missed))
 }
 
 /// Cuts a line between its parts to fit these columns, or appends the hint for Ctrl-C where there is room: a longer line would
 /// break, and the next one could not replace it.
-pub fn fit_line(line: &str, columns: usize) -> String {
+pub fn trim_progress_line(line: &str, columns: usize) -> String {
     let whole = line.chars().take(columns).collect::<String>();
     if whole.len() < line.len() {
         return whole.rsplit_once(", ").map_or(whole.clone(), |(parts, _)| parts.to_owned());
@@ -69,7 +69,7 @@ fn limit_text(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> Option
 }
 
 /// Progress of writing a run file that takes long.
-pub fn closing_line(done: u64, of: u64) -> String {
+pub fn run_file_progress_line(done: u64, of: u64) -> String {
     format!("closing the run file: {} % done", 100 * done.min(of) / of.max(1))
 }
 
@@ -81,7 +81,7 @@ pub fn step_with_time_left(of: &TrialStep, left_ns: Option<i64>) -> String {
 }
 
 /// Progress of trying ways to wait with a control loop; all still take `left_ns`.
-pub fn wait_method_line(name: &str, load: &str, left_ns: f64) -> String {
+pub fn wait_method_progress_line(name: &str, load: &str, left_ns: f64) -> String {
     format!("{name} under load {load}, {} left", Human(left_ns))
 }
 
@@ -107,8 +107,8 @@ pub fn step_text(step: &TrialStep) -> String {
         TrialStep::EarlySleeps { methods, each_ns, proof: (turns, turn_ns) } => format!(
             "measuring early sleeps: {} for {} each, later {turns} turns of {} to prove it",
             plural(*methods as u64, "way"),
-            exact(*each_ns),
-            exact(*turn_ns)
+            exact_time(*each_ns),
+            exact_time(*turn_ns)
         ),
         TrialStep::WakeUpCost => "measuring what waking early costs".into(),
         TrialStep::MarginPolling => "measuring how much margins poll".into(),
@@ -117,7 +117,7 @@ pub fn step_text(step: &TrialStep) -> String {
             "measuring {} to wait, each in {} of {}",
             plural(*count as u64, "way"),
             plural(u64::from(*rounds), "turn"),
-            exact(*turn_ns)
+            exact_time(*turn_ns)
         ),
         TrialStep::Causes => "finding out what makes it late".into(),
         TrialStep::Measuring => "measuring".into(),
@@ -142,7 +142,7 @@ pub fn step_text(step: &TrialStep) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_data;
 
     fn line(tasks: &[(&str, &[i64])]) -> String {
         line_for(tasks, None)
@@ -151,10 +151,10 @@ mod tests {
     fn line_for(tasks: &[(&str, &[i64])], purpose: Option<&Purpose>) -> String {
         let task = |(name, latencies): &(&str, &[i64])| TaskProgress {
             name: (*name).into(),
-            stats: sample::stats(latencies),
+            stats: test_data::timing_stats(latencies),
         };
         let tasks = tasks.iter().map(task).collect();
-        measurement_line(
+        measurement_progress_line(
             &MeasurementProgress { elapsed_ns: 4_700_000_000, planned_ns: Some(10_000_000_000), tasks },
             purpose,
         )
@@ -170,10 +170,13 @@ mod tests {
         assert_eq!(fieldbus, "4 s of 10 s: latency 90 µs, limit 500 µs, worst 90 µs, 0 missed");
         assert_eq!(line(&[("servo", &[])]), "4 s of 10 s: 0 activations, 0 missed");
         assert_eq!(
-            fit_line("4 s of 10 s: 3 activations, 0 missed", 45),
+            trim_progress_line("4 s of 10 s: 3 activations, 0 missed", 45),
             "4 s of 10 s: 3 activations, 0 missed  ^C ends"
         );
-        assert_eq!(fit_line("4 s of 10 s: 3 activations, 0 missed", 30), "4 s of 10 s: 3 activations");
-        assert_eq!(fit_line("no part of it fits", 10), "no part of");
+        assert_eq!(
+            trim_progress_line("4 s of 10 s: 3 activations, 0 missed", 30),
+            "4 s of 10 s: 3 activations"
+        );
+        assert_eq!(trim_progress_line("no part of it fits", 10), "no part of");
     }
 }

@@ -6,15 +6,15 @@ use jitterlab_model::Fitness;
 
 use crate::dictionary;
 use crate::section::{Cell, Piece};
-use crate::words::{count, exact, list, share, time};
+use crate::words::{count, exact_time, list, share, time};
 
 /// Title of a purpose, for help and for sentences.
 pub fn title(name: &str) -> &'static str {
-    dictionary::word("purpose", name).unwrap_or("a purpose that this jitterlab does not know")
+    dictionary::entry("purpose", name).unwrap_or("a purpose that this jitterlab does not know")
 }
 
 /// Purposes by their names, as a sentence lists them.
-pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> String {
+pub(crate) fn purpose_list<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> String {
     list(&purposes.map(|purpose| purpose.purpose.clone()).collect::<Vec<_>>())
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn purposes_by_fitness(
     verdict: &Verdict,
 ) -> impl DoubleEndedIterator<Item = (&'static str, String)> {
     let all = [Fitness::Unfit, Fitness::Limited, Fitness::Good];
-    let all = all.map(|fitness| (fitness_word(fitness), names(verdict.with(fitness))));
+    let all = all.map(|fitness| (fitness_word(fitness), purpose_list(verdict.with_fitness(fitness))));
     all.into_iter().filter(|(_, names)| !names.is_empty())
 }
 
@@ -87,7 +87,7 @@ fn unseen_share_text(decision: &DecidingFigure) -> String {
 }
 
 /// Fitness for each purpose, the worst first: the deciding value, and its limits. `None` for a single
-/// purpose, which the head covers.
+/// purpose, which the conclusion covers.
 pub(crate) fn purpose_table(verdict: &Verdict) -> Option<Piece> {
     let judged = verdict.purposes.iter().filter_map(|of| Some((of, of.decided_by.as_ref()?)));
     let mut judged: Vec<(&PurposeVerdict, &DecidingFigure)> = judged.collect();
@@ -133,7 +133,7 @@ pub fn measure_name(measure: Measure) -> &'static str {
 
 /// The period that a task has to have to show whether a purpose is served.
 pub(crate) fn period_text(purpose: &PurposeVerdict) -> String {
-    exact(purpose.period_ns)
+    exact_time(purpose.period_ns)
 }
 
 #[cfg(test)]

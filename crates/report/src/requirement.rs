@@ -8,7 +8,7 @@ use jitterlab_model::Fitness;
 use crate::junit::{self, TestCase};
 use crate::section::{Cell, Piece};
 use crate::warnings::gap_text;
-use crate::words::{count, exact, share, time};
+use crate::words::{count, exact_time, share, time};
 
 /// The requirements of all tasks with their outcomes; `None` without requirements.
 pub(crate) fn table(tasks: &[TaskOutlook]) -> Option<Piece> {
@@ -102,8 +102,8 @@ fn evidence_clause(result: &RequirementResult) -> String {
     };
     let how = match required.subject {
         Required::Missed => "were missed".into(),
-        _ if required.limit_breaks => format!("were {} or more", exact(required.limit_ns)),
-        _ => format!("were above {}", exact(required.limit_ns)),
+        _ if required.limit_breaks => format!("were {} or more", exact_time(required.limit_ns)),
+        _ => format!("were above {}", exact_time(required.limit_ns)),
     };
     let what = if required.subject == Required::Missed { "due times" } else { "values" };
     let mut text = format!("{broke} of {} {what} {how}", count(seen.values));

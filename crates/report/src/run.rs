@@ -1,6 +1,6 @@
 //! A run around its figures: announcement, conditions of the measurement, and the activation that ended it.
 
-use crate::words::exact;
+use crate::words::exact_time;
 use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::measured::Neighbours;
 use jitterlab_model::units::Human;
@@ -10,8 +10,8 @@ use crate::dictionary::{event_fields, event_name, sentence};
 use crate::loads;
 use crate::machine::machine_line;
 use crate::section::{Cell, Piece};
-use crate::why::event::event;
-use crate::words::plural;
+use crate::why::event::event_pieces;
+use crate::words::{SHOWN_TASKS, plural};
 use crate::wrap::wrap;
 use crate::{waiting, warnings};
 
@@ -20,10 +20,7 @@ pub const WITHOUT_ISOLATION_FIRST: &str = "first without isolation, for comparis
 
 /// The tasks as they will run, and everything that was refused with its remedy.
 pub fn announcement(info: &RunInfo) -> String {
-    let mut text = String::new();
-    for task in &info.tasks {
-        text.push_str(&wrap(&task_line(info, task)));
-    }
+    let mut text = task_lines(info);
     if let Some(placed) = warnings::placement_sentence(info.placement.as_ref()) {
         text.push_str(&wrap(&placed));
     }
@@ -32,9 +29,15 @@ pub fn announcement(info: &RunInfo) -> String {
 
 /// The periodic threads that were found in a program.
 pub fn found_threads_text(info: &RunInfo) -> String {
-    let tasks = info.tasks.iter().map(|task| wrap(&task_line(info, task)));
     let threads = plural(info.tasks.len() as u64, "periodic thread");
-    format!("{threads}:\n{}", tasks.collect::<String>()) + &refusal_lines(info)
+    format!("{threads}:\n{}", task_lines(info)) + &refusal_lines(info)
+}
+
+/// A line for each task, of many only for the first.
+fn task_lines(info: &RunInfo) -> String {
+    let lines = info.tasks.iter().take(SHOWN_TASKS).map(|task| wrap(&task_line(info, task)));
+    let more = info.tasks.len().saturating_sub(SHOWN_TASKS);
+    lines.collect::<String>() + &if more > 0 { format!("and {more} more\n") } else { String::new() }
 }
 
 /// Requests that the system refused, with the remedy for each; empty if nothing was refused.
@@ -49,14 +52,14 @@ pub fn refusal_lines(info: &RunInfo) -> String {
 pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     let spec = &task.spec;
     if info.bench == Bench::Mcu {
-        return format!("{}: every {}, timed in {}", spec.name, exact(spec.period_ns), info.clock);
+        return format!("{}: every {}, timed in {}", spec.name, exact_time(spec.period_ns), info.clock);
     }
     if info.is_imported() {
         let cpu = spec.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
         let every = match (task.is_periodic(), task.period_ns().exactly()) {
             (false, _) => "not periodic".into(),
-            (true, Some(period_ns)) => format!("every {}", exact(period_ns)),
-            (true, None) => format!("every {} (assumed)", exact(spec.period_ns)),
+            (true, Some(period_ns)) => format!("every {}", exact_time(period_ns)),
+            (true, None) => format!("every {} (assumed)", exact_time(spec.period_ns)),
         };
         let overrun = match task.overrun().exactly() {
             Some(overrun) => format!("overrun {overrun}"),
@@ -76,8 +79,8 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     };
     let policy = policy.map_or("other".into(), |p| p.to_string());
     let offset =
-        if spec.offset_ns == 0 { String::new() } else { format!(" offset {}", exact(spec.offset_ns)) };
-    format!("{}: every {}{offset} on CPU {cpus}, {policy}, {how}", spec.name, exact(spec.period_ns))
+        if spec.offset_ns == 0 { String::new() } else { format!(" offset {}", exact_time(spec.offset_ns)) };
+    format!("{}: every {}{offset} on CPU {cpus}, {policy}, {how}", spec.name, exact_time(spec.period_ns))
 }
 
 /// Conditions of a run, in names and values.
@@ -92,7 +95,7 @@ pub(crate) fn run_facts(info: &RunInfo) -> Vec<(String, String)> {
         parts.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
     fact("Measured", parts.collect::<Vec<_>>().join(", "));
     fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
-    fact("Load beside it", loads::run_load(info));
+    fact("Load beside it", loads::run_load_text(info));
     for task in &info.tasks {
         fact("Task", task_line(info, task));
     }
@@ -100,7 +103,10 @@ pub(crate) fn run_facts(info: &RunInfo) -> Vec<(String, String)> {
         fact("Ended by", stop_sentence(stop, info));
     }
     if let Keep::Spikes { above_ns } = info.keep {
-        fact("Kept", format!("per-second histograms, and activations from {} latency on", exact(above_ns)));
+        fact(
+            "Kept",
+            format!("per-second histograms, and activations from {} latency on", exact_time(above_ns)),
+        );
     }
     if let Some(placed) = warnings::placement_sentence(info.placement.as_ref()) {
         fact("Processors", placed);
@@ -156,7 +162,8 @@ pub(crate) fn neighbour_pieces(info: &RunInfo, around: &Neighbours, why: &[TaskW
     let header = ["activation", "due, s", "latency", "execution", "CPU", ""];
     let table = Piece::table(caption, &header, rows);
     let late = why.get(around.task).and_then(|of| of.events.iter().find(|late| late.index == around.index));
-    let why = late
-        .map(|late| [Piece::text("Why it was late:")].into_iter().chain(event(late, zero_ns, info, false)));
+    let why = late.map(|late| {
+        [Piece::text("Why it was late:")].into_iter().chain(event_pieces(late, zero_ns, info, false))
+    });
     [table].into_iter().chain(why.into_iter().flatten()).collect()
 }

@@ -15,7 +15,7 @@ pub fn schema() -> schemars::Schema {
 
     use crate::document::{Document, Present};
 
-    fn kind<R: Present + JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    fn kind_schema<R: Present + JsonSchema>(generator: &mut SchemaGenerator) -> Value {
         let result = generator.subschema_for::<R>();
         json!({
             "if": { "properties": { "kind": { "const": R::KIND } } },
@@ -25,14 +25,14 @@ pub fn schema() -> schemars::Schema {
 
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let kinds = [
-        kind::<jitterlab_model::check::CheckReport>(&mut generator),
-        kind::<jitterlab_analysis::measured::MeasuredRun>(&mut generator),
-        kind::<jitterlab_analysis::task_analysis::RunAnalysis>(&mut generator),
-        kind::<jitterlab_analysis::causes::RunWhy>(&mut generator),
-        kind::<jitterlab_analysis::outlook::Outlook>(&mut generator),
-        kind::<jitterlab_analysis::compare::RunsCompared>(&mut generator),
-        kind::<jitterlab_motion::stepper::StepperResult>(&mut generator),
-        kind::<jitterlab_motion::servo::ServoResult>(&mut generator),
+        kind_schema::<jitterlab_model::check::CheckReport>(&mut generator),
+        kind_schema::<jitterlab_analysis::measured::MeasuredRun>(&mut generator),
+        kind_schema::<jitterlab_analysis::task_analysis::RunAnalysis>(&mut generator),
+        kind_schema::<jitterlab_analysis::causes::RunWhy>(&mut generator),
+        kind_schema::<jitterlab_analysis::outlook::Outlook>(&mut generator),
+        kind_schema::<jitterlab_analysis::compare::RunsCompared>(&mut generator),
+        kind_schema::<jitterlab_motion::stepper::StepperResult>(&mut generator),
+        kind_schema::<jitterlab_motion::servo::ServoResult>(&mut generator),
     ];
     let mut schema = generator.into_root_schema_for::<Document>();
     schema.insert("allOf".into(), kinds.into());

@@ -8,7 +8,7 @@ use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Chart;
-use crate::words::{change, count, microseconds_of_bins, share};
+use crate::words::{count, microseconds_of_bins, share, signed_percent};
 
 /// A part of a document with a heading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -142,6 +142,16 @@ pub struct Table {
 }
 
 impl Table {
+    /// The first rows, with the others folded behind them.
+    pub(crate) fn with_rest_folded(mut self, shown: usize) -> Vec<Piece> {
+        let rest = self.rows.split_off(shown.min(self.rows.len()));
+        let summary = format!("The other {}", count(rest.len() as u64));
+        let folded = Table { caption: summary.clone(), header: self.header.clone(), rows: rest };
+        let is_folded = !folded.rows.is_empty();
+        let details = is_folded.then(|| Piece::details(summary, vec![Piece::Table(folded)]));
+        std::iter::once(Piece::Table(self)).chain(details).collect()
+    }
+
     /// A table under its caption.
     pub fn new<C: Into<Cell>>(
         caption: impl Into<String>,
@@ -210,7 +220,7 @@ impl Cell {
             Cell::Count(number) => count(*number),
             Cell::Time { ns, bin_ns } => microseconds_of_bins(*ns, *bin_ns),
             Cell::Share(value) => share(*value),
-            Cell::Change(value) => change(*value),
+            Cell::Change(value) => signed_percent(*value),
         }
     }
 }

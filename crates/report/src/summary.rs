@@ -11,12 +11,12 @@ use jitterlab_model::{Bench, Gap, Known, Quantity, RunInfo, TaskRun, Warning};
 
 use crate::caveats::{distinct_clauses, task_statement};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
+use crate::conclusion::{self, Conclusion, file_argument};
 use crate::document::Present;
-use crate::head::{self, Head, file_argument};
 use crate::requirement::outcome_line;
 use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{
-    MANY_TASKS, count, known_count, list, list_some, microseconds_of_bins, sentence, share, time,
+    MANY_TASKS, SHOWN_TASKS, count, known_count, list, list_some, microseconds_of_bins, sentence, share, time,
 };
 use crate::{isolation, loads, purpose, quantity, run, waiting, warnings, why};
 
@@ -29,8 +29,8 @@ const RAREST_ONE_IN: u64 = 1_000;
 impl Present for MeasuredRun {
     const KIND: &'static str = "run";
 
-    fn head(&self) -> Option<Head> {
-        head::run::measured_head(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        conclusion::run::measurement_conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -44,12 +44,22 @@ impl Present for MeasuredRun {
             }),
         );
         pieces.extend(isolation::isolation_table(self));
-        pieces.extend(self.why.iter().flat_map(|of| why::brief(of, info)));
+        // Of many tasks, one screen holds the causes of the worst.
+        let most = if self.why.len() > SHOWN_TASKS { 1 } else { SHOWN_TASKS };
+        let (shown, others) = why::split_worst(&self.why, most);
+        let causes = |tasks: Vec<usize>| {
+            tasks
+                .into_iter()
+                .flat_map(|number| why::brief_pieces(&self.why[number], info))
+                .collect::<Vec<_>>()
+        };
+        pieces.extend(causes(shown));
         pieces.extend(self.around.iter().flat_map(|around| run::neighbour_pieces(info, around, &self.why)));
         pieces.extend(note_pieces(info, &tasks, Vec::new()));
         let mut folded = detail_pieces(info, &tasks);
+        folded.extend(causes(others));
         folded.extend(tasks.iter().filter_map(|task| histogram_piece(task, Chart::TALL)));
-        folded.extend(info.firmware.iter().flat_map(crate::firmware::pieces));
+        folded.extend(info.firmware.iter().flat_map(crate::firmware::firmware_pieces));
         pieces.push(Piece::details(DETAILS_TITLE, folded));
         vec![Section::new(
             "run",
@@ -80,7 +90,7 @@ pub(crate) fn main_tables(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&M
         |(task, of): (&TaskRun, &&MeasuredTask)| (task.spec.name.clone(), activation_counts(&of.summary));
     let conditions = conditions(info);
     let caption = match each().map(named).collect::<Vec<_>>().as_slice() {
-        named if named.len() >= MANY_TASKS => joint_counts(tasks, &conditions),
+        named if named.len() >= MANY_TASKS => joint_counts_sentence(tasks, &conditions),
         [(name, counts)] => format!("{}: {counts}", join_nonempty(&[name.clone(), conditions])),
         named => {
             let each: Vec<String> = named.iter().map(|(name, counts)| format!("{name}: {counts}")).collect();
@@ -92,7 +102,11 @@ pub(crate) fn main_tables(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&M
     if sorted.len() >= MANY_TASKS {
         sorted.sort_by_key(|(_, task)| worst_ns(&task.summary).unwrap_or(i64::MAX));
     }
-    let extremes = if sorted.len() >= MANY_TASKS { best_and_worst(&sorted) } else { None };
+    let extremes = if sorted.len() >= MANY_TASKS { best_and_worst_note(&sorted) } else { None };
+    if sorted.len() > SHOWN_TASKS {
+        sorted.reverse();
+        sorted.truncate(SHOWN_TASKS);
+    }
     let known = sorted.iter().filter(|(_, task)| !task.summary.unknown.contains(&Gap::Unit));
     let rows = known.flat_map(|(spec, task)| {
         let summary = &task.summary;
@@ -101,7 +115,8 @@ pub(crate) fn main_tables(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&M
             true => format!("{label}: {}", quantity::table_name(quantity)),
             false => quantity::table_name(quantity).to_owned(),
         };
-        let main = summary.quantities().into_iter().filter(|(quantity, _)| is_main(*quantity, summary));
+        let main =
+            summary.quantities().into_iter().filter(|(quantity, _)| is_main_quantity(*quantity, summary));
         main.filter(|(_, figures)| has_any_figure(figures))
             .map(move |(quantity, figures)| figure_row(name(quantity), figures, summary, false))
     });
@@ -127,7 +142,7 @@ fn name_with_cpu(task: &TaskRun, with_cpu: bool) -> String {
 
 /// Names and worst values of the best and the worst task, of those that are named as the worst is: stages of one activation are not held against each
 /// other.
-fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
+fn best_and_worst_note(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
     let kind = |task: &TaskRun| task.spec.name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let (worst, of_worst) = sorted.last()?;
     let (best, of_best) = sorted.iter().find(|(task, _)| kind(task) == kind(worst))?;
@@ -141,7 +156,7 @@ fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
 }
 
 /// Number of activations that many tasks ran and missed, with their common facts once.
-fn joint_counts(tasks: &[&MeasuredTask], conditions: &str) -> String {
+fn joint_counts_sentence(tasks: &[&MeasuredTask], conditions: &str) -> String {
     let counts: Option<Vec<u64>> = tasks.iter().map(|task| task.summary.executed.exactly()).collect();
     let counts = counts.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?)));
     let ran = match counts {
@@ -164,12 +179,16 @@ fn joint_counts(tasks: &[&MeasuredTask], conditions: &str) -> String {
             each.collect::<Vec<_>>().join("; ")
         }
     };
-    let tasks = format!("{} tasks, best first: {ran}, {misses}", tasks.len());
+    let order = match tasks.len() > SHOWN_TASKS {
+        true => format!("the worst {SHOWN_TASKS} first, others with --details"),
+        false => "best first".into(),
+    };
+    let tasks = format!("{} tasks, {order}: {ran}, {misses}", tasks.len());
     if conditions.is_empty() { tasks } else { format!("{conditions}. {tasks}") }
 }
 
 /// True if a quantity is among the main figures of a task.
-fn is_main(quantity: Quantity, summary: &Summary) -> bool {
+fn is_main_quantity(quantity: Quantity, summary: &Summary) -> bool {
     match quantity {
         Quantity::CycleToCycle => false,
         Quantity::CorrectedLatency => summary.missed.at_least().is_some_and(|missed| missed > 0),
@@ -184,7 +203,7 @@ fn conditions(info: &RunInfo) -> String {
         Bench::Mcu => String::new(),
         _ if info.loads.is_empty() && info.load.specs().is_none() => String::new(),
         Bench::Host if info.loads.is_empty() && info.load.is_none() => "no load started".into(),
-        _ => format!("load: {}", loads::run_load(info)),
+        _ => format!("load: {}", loads::run_load_text(info)),
     };
     join_nonempty(&[length.unwrap_or_default(), load])
 }
@@ -327,7 +346,7 @@ fn histogram_piece(task: &MeasuredTask, height: u32) -> Option<Piece> {
             "Latency of {name}, {} {values}; bars: logarithm of the count.",
             count(latency.count())
         ),
-        x: Axis::span("latency", low_ns, low_ns > 0 && high_ns > 30 * low_ns),
+        x: Axis::time_from("latency", low_ns, low_ns > 0 && high_ns > 30 * low_ns),
         y: Axis::log("count").with_other_scale(Scale::Linear),
         layers: vec![Layer::new(name, 0, Shape::from_distribution(&latency))],
         height,
@@ -358,7 +377,7 @@ mod tests {
                 last_end_ns: 10_000_000_000,
                 ..TaskResult::default()
             });
-            stats.push(crate::sample::stats(&latencies.collect::<Vec<_>>()));
+            stats.push(crate::test_data::timing_stats(&latencies.collect::<Vec<_>>()));
         }
         MeasuredRun::new(run, &stats, Some("quiet.parquet".into()))
     }
@@ -379,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_quantile_that_few_values_support_is_not_shown() {
-        let stats = crate::sample::stats(&(0..200).collect::<Vec<_>>());
+        let stats = crate::test_data::timing_stats(&(0..200).collect::<Vec<_>>());
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let run = MeasuredRun::new(run, &[stats], None);
         let summary = &run.tasks[0].summary;

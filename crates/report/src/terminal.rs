@@ -11,8 +11,8 @@ use crate::wrap::{self, display_width, wrap};
 /// Amount of detail of a result on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
-    Head,
-    /// The head and its evidence, a screen of it.
+    Conclusion,
+    /// The conclusion and its evidence, a screen of it.
     #[default]
     Answer,
     Details,

@@ -1,8 +1,8 @@
 //! Wait of a task, and its thread's measurements of it: polling, margin, other clocks.
 
 use jitterlab_model::units::Human;
-use jitterlab_model::watched::DueTimes;
-use jitterlab_model::{ClockFit, MarginUsed, ReadClock, Returns, SleepClock, TaskRun, TaskSpec, Watched};
+use jitterlab_model::watched::DueTimeSource;
+use jitterlab_model::{ClockFit, MarginUsed, ReadClock, ReturnTime, SleepClock, TaskRun, TaskSpec, Watched};
 
 use crate::dictionary::display_text;
 use crate::words::{count, sentence, share};
@@ -26,8 +26,8 @@ pub fn wait_text(spec: &TaskSpec) -> String {
 pub fn watched_text(watched: &Watched) -> String {
     let waits = display_text("wait", &watched.waits);
     let due = match watched.due {
-        DueTimes::OwnTimer => "due times of its own timer",
-        DueTimes::FittedGrid => "due times of a fitted grid",
+        DueTimeSource::OwnTimer => "due times of its own timer",
+        DueTimeSource::FittedGrid => "due times of a fitted grid",
     };
     format!("thread {} of {} ({}), {waits}, {due}", watched.thread, watched.program, watched.process)
 }
@@ -72,8 +72,8 @@ pub fn finding_sentences(task: &TaskRun) -> Vec<String> {
 }
 
 /// Explains the start times of a watched thread.
-fn start_time_sentence(returns: Option<Returns>) -> String {
-    let Some(Returns { times, lower_ns, taken_ns, upper_ns }) = returns else {
+fn start_time_sentence(returns: Option<ReturnTime>) -> String {
+    let Some(ReturnTime { times, lower_ns, taken_ns, upper_ns }) = returns else {
         return "starts are its returns from the kernel; how long after them it can read a clock was not measured"
             .into();
     };
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn where_the_starts_of_a_watched_thread_are_is_told() {
-        let returns = Returns { times: 64, lower_ns: 2_100, taken_ns: 2_400, upper_ns: 2_900 };
+        let returns = ReturnTime { times: 64, lower_ns: 2_100, taken_ns: 2_400, upper_ns: 2_900 };
         let told = start_time_sentence(Some(returns));
         assert!(told.contains("2.40 µs after") && told.contains("of 64: 2.10 µs and 2.90 µs"), "{told}");
         assert!(start_time_sentence(None).contains("was not measured"));

@@ -4,10 +4,10 @@ use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::wakeup::{BestWay, WayToWait, WayTrouble, WaysCompared};
 use jitterlab_model::{Fitness, WakeMethod};
 
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::section::{Cell, Piece, Section};
-use crate::words::{exact, list, plural, time};
+use crate::words::{exact_time, list, plural, time};
 
 /// Clause that states why a way to wait was not measured.
 fn trouble_clause(trouble: &WayTrouble) -> String {
@@ -21,8 +21,8 @@ fn trouble_clause(trouble: &WayTrouble) -> String {
 impl Present for WaysCompared {
     const KIND: &'static str = "compare-wakeups";
 
-    fn head(&self) -> Option<Head> {
-        Some(head(self))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(conclusion(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -30,9 +30,9 @@ impl Present for WaysCompared {
     }
 }
 
-/// Head of a comparison: the best way to wake among those that sleep.
-fn head(compared: &WaysCompared) -> Head {
-    let Some(best) = compared.best() else { return undecided_head(compared) };
+/// Conclusion of a comparison: the best way to wake among those that sleep.
+fn conclusion(compared: &WaysCompared) -> Conclusion {
+    let Some(best) = compared.best() else { return undecided_conclusion(compared) };
     let BestWay { way, alike, misses_fewer, worst } = best;
     let again = |why: &str| format!("the same with --rounds {}{why}", compared.rounds.max(5) * 2);
     let alike: Vec<String> = alike.into_iter().map(Into::into).collect();
@@ -60,7 +60,7 @@ fn head(compared: &WaysCompared) -> Head {
     let mut named: Vec<&WayToWait> = [Some(way), misses_fewer, worst].into_iter().flatten().collect();
     named.dedup_by_key(|way| &way.name);
     let said: Vec<String> = named.into_iter().filter_map(deciding_figure).collect();
-    Head { fitness, asked: false, verdict, number: format!("{}.", said.join("; ")), next }
+    Conclusion { fitness, asked: false, verdict, number: format!("{}.", said.join("; ")), next }
 }
 
 /// The figure that ranks a way, and its missed due times.
@@ -70,8 +70,8 @@ fn deciding_figure(way: &WayToWait) -> Option<String> {
     Some(format!("{}: p99 {p99}, {missed} missed", way.name))
 }
 
-/// Head of a comparison in which no way to wait is the best, with the reason.
-fn undecided_head(compared: &WaysCompared) -> Head {
+/// Conclusion of a comparison in which no way to wait is the best, with the reason.
+fn undecided_conclusion(compared: &WaysCompared) -> Conclusion {
     let mut measured =
         compared.ways.iter().filter(|way| way.trouble.is_none()).filter_map(|way| way.figures.as_ref());
     let nothing = compared.ways.iter().all(|way| way.figures.is_none());
@@ -89,7 +89,7 @@ fn undecided_head(compared: &WaysCompared) -> Head {
             "the same with --way wake=nanosleep and --way wake=timerfd",
         ),
     };
-    Head {
+    Conclusion {
         fitness: Fitness::CannotTell,
         asked: false,
         verdict: "CANNOT TELL: no way that sleeps was measured long enough.".into(),
@@ -118,7 +118,7 @@ pub fn section(compared: &WaysCompared) -> Section {
         ])
     });
     let header = ["µs", "p50", "p99", "max", "drift", "CPU", "switch", "missed"];
-    let caption = format!("waiting for a due time every {}, in turns", exact(compared.period_ns));
+    let caption = format!("waiting for a due time every {}, in turns", exact_time(compared.period_ns));
     let columns = "p50, p99, max: latency; p99 is the middle one of the turns. drift: how much slower than it should be, in millionths. CPU, switch: processor time \
         and context switches of the thread per activation; what interrupts and switching cost the rest of the machine is \
         only partly in it.";
@@ -185,7 +185,7 @@ mod tests {
         );
         assert!(text.contains("deadline: not permitted"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert_eq!(head(&compared).number, "A turn has to hold a hundred due times for its p99.");
+        assert_eq!(conclusion(&compared).number, "A turn has to hold a hundred due times for its p99.");
     }
 
     /// A way with these turns of a hundred activations, each late by as much.
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn the_best_way_is_named_with_what_it_is_ranked_by_and_what_speaks_against_it() {
         let said = |ways| {
-            let Head { fitness, verdict, number, next, .. } = head(&compared(ways));
+            let Conclusion { fitness, verdict, number, next, .. } = conclusion(&compared(ways));
             (fitness, [verdict, number, next].join("\n"))
         };
         let slow = || way("timerfd", &[9_000; 6], 0);

@@ -3,7 +3,8 @@
 use jitterlab_analysis::listed_rhythms::{Rhythm, rhythms};
 use jitterlab_model::Gap;
 use jitterlab_model::warning::{
-    Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Stated, Traced, Warning,
+    Chore, CpuPlacement, InterruptEntries, IsolationReport, LeftBehind, PlacementReason, StatedQuantity,
+    TracedLatency, Warning,
 };
 
 use crate::dictionary;
@@ -36,7 +37,7 @@ pub fn warning_sentences(all: &[&Warning]) -> Vec<String> {
 fn task_and_kind(warning: &Warning) -> Option<(&str, String)> {
     match warning {
         Warning::AboveHistogram { task, .. } => Some((task, "above".into())),
-        Warning::ListedLate { task, at, each_ns } => Some((task, rhythm_text(at, *each_ns))),
+        Warning::ListedLate { task, at, each_ns } => Some((task, late_start_spacing_text(at, *each_ns))),
         _ => None,
     }
 }
@@ -106,9 +107,9 @@ pub fn warning_sentence(warning: &Warning) -> String {
 }
 
 /// Two statements that cannot both be true.
-fn contradiction_sentence(task: &str, about: Stated, values: [i64; 2]) -> String {
+fn contradiction_sentence(task: &str, about: StatedQuantity, values: [i64; 2]) -> String {
     let [a, b] = values.map(|value| match about {
-        Stated::Count => count(u64::try_from(value).unwrap_or(0)),
+        StatedQuantity::Count => count(u64::try_from(value).unwrap_or(0)),
         _ => time(value as f64),
     });
     let about = dictionary::display_text("contradicted", &about);
@@ -120,7 +121,7 @@ fn contradiction_sentence(task: &str, about: Stated, values: [i64; 2]) -> String
 /// Late starts that an output lists, and how regularly they come.
 fn listed_late_sentence(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
     let listed = plural(at.len() as u64, "late start");
-    let rhythms = rhythm_text(at, each_ns);
+    let rhythms = late_start_spacing_text(at, each_ns);
     match rhythms.is_empty() {
         true => format!("the output lists {listed} of {task}, at no even distance"),
         false => format!("of {listed} of {task} that the output lists, {rhythms}: something runs as often"),
@@ -128,7 +129,7 @@ fn listed_late_sentence(task: &str, at: &[u64], each_ns: Option<i64>) -> String 
 }
 
 /// The even distances among late starts; empty where there are none.
-fn rhythm_text(at: &[u64], each_ns: Option<i64>) -> String {
+fn late_start_spacing_text(at: &[u64], each_ns: Option<i64>) -> String {
     let distance = |rhythm: &Rhythm| match each_ns {
         Some(ns) => time(rhythm.period * ns as f64),
         None => plural(rhythm.period.round() as u64, "activation"),
@@ -141,7 +142,7 @@ fn rhythm_text(at: &[u64], each_ns: Option<i64>) -> String {
 }
 
 /// Parts of a latency that rtla traced.
-fn traced_sentence(one: &Traced) -> String {
+fn traced_sentence(one: &TracedLatency) -> String {
     let on = one.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
     let parts = one.parts.iter().map(|part| {
         let by = if part.by.is_empty() { String::new() } else { format!(" ({})", part.by.join(", ")) };
@@ -181,7 +182,7 @@ pub fn interrupt_entry_sentence(entries: &InterruptEntries) -> String {
 }
 
 /// Changes made by isolation, and things that could not be moved.
-fn isolation_sentence(isolated: &Isolated) -> String {
+fn isolation_sentence(isolated: &IsolationReport) -> String {
     let mut text = format!(
         "isolated {}: {} and {} moved away",
         isolated.cpus,
@@ -234,17 +235,17 @@ fn counted_names(names: &[(String, u64)]) -> String {
 }
 
 /// CPUs of the tasks and the reason for them; `None` if unknown.
-pub fn placement_sentence(placed: Option<&Placed>) -> Option<String> {
+pub fn placement_sentence(placed: Option<&CpuPlacement>) -> Option<String> {
     let (cpus, rest, because) = match placed? {
-        Placed::Sentence(text) => return Some(text.clone()).filter(|text| !text.is_empty()),
-        Placed::Chosen { cpus, rest, because } => (cpus, rest, because.as_slice()),
+        CpuPlacement::Sentence(text) => return Some(text.clone()).filter(|text| !text.is_empty()),
+        CpuPlacement::Chosen { cpus, rest, because } => (cpus, rest, because.as_slice()),
     };
     let name = cpus_text(cpus);
     Some(match because {
         _ if cpus.is_empty() => return None,
-        [Because::NoneListed] => format!("{name}, since this machine does not say which CPUs it has"),
-        [Because::AskedFor] => format!("{name} as asked for; the rest of jitterlab runs on {rest}"),
-        [Because::OnlyOne] => {
+        [PlacementReason::NoneListed] => format!("{name}, since this machine does not say which CPUs it has"),
+        [PlacementReason::AskedFor] => format!("{name} as asked for; the rest of jitterlab runs on {rest}"),
+        [PlacementReason::OnlyOne] => {
             format!("{name}, the only one this process may use: everything else competes with the task")
         }
         [] => {
@@ -264,27 +265,27 @@ mod tests {
 
     #[test]
     fn a_placement_says_where_and_why() {
-        let placed = |because: &[Because]| {
+        let placed = |because: &[PlacementReason]| {
             let (cpus, rest) = ("2-3".parse().unwrap(), "0-1".parse().unwrap());
-            placement_sentence(Some(&Placed::Chosen { cpus, rest, because: because.to_vec() })).unwrap()
+            placement_sentence(Some(&CpuPlacement::Chosen { cpus, rest, because: because.to_vec() })).unwrap()
         };
-        let siblings = Because::FreeSiblings { cpus: "6".parse().unwrap(), isolated: true };
+        let siblings = PlacementReason::FreeSiblings { cpus: "6".parse().unwrap(), isolated: true };
         insta::assert_snapshot!(
-            placed(&[Because::Isolated, Because::AwayFromZero, siblings, Because::SharedCache { level: 3 }]),
+            placed(&[PlacementReason::Isolated, PlacementReason::AwayFromZero, siblings, PlacementReason::SharedCache { level: 3 }]),
             @"CPUs 2-3: isolated from other tasks, away from CPU 0, which does most of the kernel's chores, with the SMT sibling 6 isolated too, together on one level 3 cache; the rest of jitterlab runs on 0-1"
         );
         assert!(placed(&[]).contains("the best of those"));
-        assert!(placed(&[Because::OnlyOne]).contains("only one"));
+        assert!(placed(&[PlacementReason::OnlyOne]).contains("only one"));
         assert_eq!(
-            placement_sentence(Some(&Placed::Sentence("as it was".into()))).as_deref(),
+            placement_sentence(Some(&CpuPlacement::Sentence("as it was".into()))).as_deref(),
             Some("as it was")
         );
-        assert_eq!(placement_sentence(Some(&Placed::Sentence(String::new()))), None);
+        assert_eq!(placement_sentence(Some(&CpuPlacement::Sentence(String::new()))), None);
     }
 
     #[test]
     fn isolation_says_what_moved_and_what_stayed() {
-        let isolated = Isolated {
+        let isolated = IsolationReport {
             cpus: "3".parse().unwrap(),
             threads_moved: 1,
             interrupts_moved: 12,

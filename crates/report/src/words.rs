@@ -87,11 +87,11 @@ pub fn time(ns: f64) -> String {
 /// A time to the nanosecond, in the unit that suits its size: for requested rather than measured times.
 ///
 /// ```
-/// # use jitterlab_report::words::exact;
-/// assert_eq!([250_000, 1_500_000, 10_000_000_000].map(exact), ["250 µs", "1.5 ms", "10 s"]);
-/// assert_eq!([0, -7, 333_333_333].map(exact), ["0 ns", "-7 ns", "333.333333 ms"]);
+/// # use jitterlab_report::words::exact_time;
+/// assert_eq!([250_000, 1_500_000, 10_000_000_000].map(exact_time), ["250 µs", "1.5 ms", "10 s"]);
+/// assert_eq!([0, -7, 333_333_333].map(exact_time), ["0 ns", "-7 ns", "333.333333 ms"]);
 /// ```
-pub fn exact(ns: i64) -> String {
+pub fn exact_time(ns: i64) -> String {
     const UNITS: [(&str, u64); 7] = [
         ("d", 86_400_000_000_000),
         ("h", 3_600_000_000_000),
@@ -127,6 +127,9 @@ pub fn list(names: &[String]) -> String {
 
 /// Number of tasks from which on they are sorted, and their common facts are given once.
 pub(crate) const MANY_TASKS: usize = 4;
+
+/// Number of tasks that are shown at once; those of more are folded, but for the worst.
+pub(crate) const SHOWN_TASKS: usize = 8;
 
 /// Names as a sentence lists them, of more than four only three and the number of others.
 pub fn list_some(names: &[String]) -> String {
@@ -184,10 +187,10 @@ pub fn microseconds_of_bins(ns: f64, bin_ns: f64) -> String {
 /// A relative change with its sign: `-97 %`, `+3.1 %`.
 ///
 /// ```
-/// # use jitterlab_report::words::change;
-/// assert_eq!([-0.97, 0.031, 0.0].map(change), ["-97 %", "+3.1 %", "0 %"]);
+/// # use jitterlab_report::words::signed_percent;
+/// assert_eq!([-0.97, 0.031, 0.0].map(signed_percent), ["-97 %", "+3.1 %", "0 %"]);
 /// ```
-pub fn change(change: f64) -> String {
+pub fn signed_percent(change: f64) -> String {
     if change > 0.0 { format!("+{}", share(change)) } else { share(change) }
 }
 

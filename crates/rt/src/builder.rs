@@ -9,16 +9,16 @@ use jitterlab_model::{Compensation, Error, Overrun, Policy, Refusal, SleepClock,
 use crate::compensate;
 use crate::counters::{CounterWriter, TaskCounters};
 use crate::error::SystemRequest;
-use crate::guard::OverloadGuard;
 use crate::linux::Linux;
-use crate::periodic::{Limits, PeriodicLoop};
+use crate::overload_guard::OverloadGuard;
+use crate::periodic::{LoopLimits, PeriodicLoop};
 use crate::record::Recorder;
 use crate::schedule::Schedule;
 use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
 use crate::spare_processor;
 use crate::sys::{self, signal};
 use crate::system::{Kernel, System};
-use crate::waiting;
+use crate::task_wake_up;
 use crate::wake::{Nanosleep, WakeUp};
 
 /// Describes a [`PeriodicLoop`]; everything has a default. Made by [`PeriodicLoop::every`].
@@ -32,32 +32,32 @@ pub struct Builder<S: System> {
     stop: Arc<AtomicBool>,
     recorder: Option<Recorder>,
     counters: Arc<TaskCounters>,
-    limits: Limits,
+    limits: LoopLimits,
     guarded: bool,
     may_poll: bool,
 }
 
 impl PeriodicLoop<Linux> {
-    /// A loop of this period on this machine. A period below 1 ns counts as 1 ns.
+    /// Builder of a loop of this period on this machine. A period below 1 ns counts as 1 ns.
     pub fn every(period: Duration) -> Builder<Linux> {
         PeriodicLoop::every_on(Linux, period)
     }
 }
 
 impl<S: System> PeriodicLoop<S> {
-    /// A loop on another system: a [`crate::fitted::FittedClock`] to be timed by the processor's counter, a
+    /// Builder of a loop on another system: a [`crate::fitted::FittedClock`] to be timed by the processor's counter, a
     /// [`crate::fake::FakeSystem`] in tests.
     pub fn every_on(system: S, period: Duration) -> Builder<S> {
-        Builder::new(system, TaskSpec { period_ns: ns(period).max(1), ..TaskSpec::default() })
+        Builder::new(system, TaskSpec { period_ns: duration_ns(period).max(1), ..TaskSpec::default() })
     }
 
-    /// A loop as described. The policy, processor and clock to read of the description are left to the caller.
+    /// Builder of a loop as a task's description has it, apart from policy, processor and clock to read.
     pub fn from_spec(system: S, spec: &TaskSpec) -> Builder<S> {
         Builder::new(system, spec.clone())
     }
 }
 
-fn ns(duration: Duration) -> i64 {
+fn duration_ns(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 
@@ -73,12 +73,12 @@ impl<S: System> Builder<S> {
             stop: Arc::default(),
             recorder: None,
             counters: Arc::default(),
-            limits: Limits::default(),
+            limits: LoopLimits::default(),
             guarded: false,
         }
     }
 
-    fn setup(&mut self) -> &mut ThreadSetup {
+    fn setup_mut(&mut self) -> &mut ThreadSetup {
         let TaskSpec { name, period_ns, .. } = &self.spec;
         self.setup.get_or_insert_with(|| ThreadSetup {
             lock_memory: false,
@@ -95,11 +95,11 @@ impl<S: System> Builder<S> {
 
     /// Shifts the grid against its beginning. Default: not at all.
     pub fn offset(mut self, offset: Duration) -> Self {
-        self.spec.offset_ns = ns(offset);
+        self.spec.offset_ns = duration_ns(offset);
         self
     }
 
-    /// The beginning of the grid on CLOCK_MONOTONIC, so that several tasks can share one. Default: one period
+    /// Sets the beginning of the grid on CLOCK_MONOTONIC, so that several tasks can share one. Default: one period
     /// after [`Builder::build`].
     pub fn start_at_ns(mut self, epoch_ns: i64) -> Self {
         self.epoch_ns = Some(epoch_ns);
@@ -138,7 +138,7 @@ impl<S: System> Builder<S> {
         self
     }
 
-    /// The clock to sleep on; due times stay on CLOCK_MONOTONIC. Default: monotonic.
+    /// Sets the clock to sleep on; due times stay on CLOCK_MONOTONIC. Default: monotonic.
     pub fn clock(mut self, clock: SleepClock) -> Self {
         self.spec.clock = clock;
         self
@@ -154,24 +154,24 @@ impl<S: System> Builder<S> {
     /// Sets the scheduling policy of the calling thread. Default: unchanged.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.spec.policy = Some(policy);
-        self.setup().policy = policy;
+        self.setup_mut().policy = policy;
         self
     }
 
-    /// The processor to bind the calling thread to. Default: none.
+    /// Sets the processor to bind the calling thread to. Default: none.
     pub fn cpu(mut self, cpu: u16) -> Self {
         self.spec.cpu = Some(cpu);
-        self.setup().cpu = Some(cpu);
+        self.setup_mut().cpu = Some(cpu);
         self
     }
 
     /// Locks all memory of the process, now and later, so that no page fault delays the task. Default: no.
     pub fn lock_memory(mut self) -> Self {
-        self.setup().lock_memory = true;
+        self.setup_mut().lock_memory = true;
         self
     }
 
-    /// A flag that ends the loop once it is set: before the next activation, or when a signal cuts the wait short.
+    /// Sets a flag that ends the loop once it is set: before the next activation, or when a signal cuts the wait short.
     pub fn stop_flag(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
         self
@@ -179,17 +179,17 @@ impl<S: System> Builder<S> {
 
     /// Ends with the first activation whose latency is this or more, and sets the stop flag. Default: never.
     pub fn stop_above(mut self, limit: Duration) -> Self {
-        self.limits.stop_above_ns = ns(limit);
+        self.limits.stop_above_ns = duration_ns(limit);
         self
     }
 
-    /// Records every activation there (see [`crate::record::ring`]).
+    /// Records every activation with this recorder (see [`crate::record::ring`]).
     pub fn recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(recorder);
         self
     }
 
-    /// Counts there, so that another thread can look at any time (see [`PeriodicLoop::counters`]).
+    /// Counts in these counters, so that another thread can look at any time (see [`PeriodicLoop::counters`]).
     pub fn counters(mut self, counters: Arc<TaskCounters>) -> Self {
         self.counters = counters;
         self
@@ -263,7 +263,7 @@ pub(crate) fn wake_or_nanosleep<S: System>(
     spec: &TaskSpec,
     refused: &mut Vec<Refusal>,
 ) -> Result<Box<dyn WakeUp<S>>, Error> {
-    waiting::wake_up_of_task(system, spec).or_else(|error| {
+    task_wake_up::wake_up_of_task(system, spec).or_else(|error| {
         let wanted = SystemRequest::WakeUp(spec.wake, spec.clock);
         refused.push(wanted.refusal(&format!("task {}", spec.name), error.to_string(), None));
         let sleep = Box::new(Nanosleep::default());

@@ -88,8 +88,8 @@ impl TaskCounters {
         }
     }
 
-    /// Activations that began outside real-time mode.
-    pub(crate) fn not_real_time(&self) -> u64 {
+    /// Number of activations that began outside real-time mode.
+    pub(crate) fn outside_real_time(&self) -> u64 {
         self.not_real_time.load(Acquire)
     }
 }
@@ -190,7 +190,7 @@ impl CounterWriter {
         self.shared.executed.load(Relaxed)
     }
 
-    pub(crate) fn shared(&self) -> &Arc<TaskCounters> {
+    pub(crate) fn counters(&self) -> &Arc<TaskCounters> {
         &self.shared
     }
 }

@@ -9,15 +9,15 @@ use jitterlab_model::{CpuSet, Error, Policy, Refusal, SleepClock, WakeMethod};
 
 use crate::sys;
 
-/// The system gave no thread.
-pub fn no_thread(cause: io::Error) -> Error {
+/// Error for a system that refuses a thread.
+pub fn no_thread_error(cause: io::Error) -> Error {
     Error::refused("no thread")
         .because(cause)
         .remedy("is a limit on processes or memory in the way (ulimit -u, -l)?")
 }
 
-/// A task's thread ended by a panic.
-pub fn broken() -> Error {
+/// Error for a task's thread that ended by a panic.
+pub fn thread_panic_error() -> Error {
     Error::not_measured("the task's thread broke down")
 }
 

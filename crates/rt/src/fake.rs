@@ -101,51 +101,51 @@ impl FakeSystem {
     /// Creates a system whose clock shows `now_ns`. Sleeps wake exactly on time, reading the clock takes no time.
     pub fn new(now_ns: i64) -> Self {
         let system = FakeSystem::default();
-        system.state().now_ns = now_ns;
-        system.state().civil_offset_ns = 1_700_000_000_000_000_000;
+        system.lock_state().now_ns = now_ns;
+        system.lock_state().civil_offset_ns = 1_700_000_000_000_000_000;
         system
     }
 
     /// Makes its thread a SCHED_DEADLINE thread of this period.
     #[must_use]
     pub fn with_deadline_period_ns(self, period_ns: i64) -> Self {
-        self.state().deadline = Some(DeadlineGrid { period_ns, anchor_ns: None });
+        self.lock_state().deadline = Some(DeadlineGrid { period_ns, anchor_ns: None });
         self.with_policy(Policy::Deadline { runtime_ns: period_ns })
     }
 
     /// Makes its thread run with this policy. Default: other.
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
-        self.state().policy = Some(policy);
+        self.lock_state().policy = Some(policy);
         self
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Scripts the latency of each further sleep (negative: early). When the script is used up, sleeps are on time.
     pub fn script_latencies(&self, latencies_ns: impl IntoIterator<Item = i64>) {
-        self.state().latencies.extend(latencies_ns);
+        self.lock_state().latencies.extend(latencies_ns);
     }
 
     fn script_event(&self, at_ns: i64, event: Event) {
-        let events = &mut self.state().events;
+        let events = &mut self.lock_state().events;
         let place = events.partition_point(|(at, _)| *at <= at_ns);
         events.insert(place, (at_ns, event));
     }
 
-    /// Signals that arrive at these times: a sleep across one is interrupted.
+    /// Scripts signals at these times: a sleep across one is interrupted.
     pub fn script_signals(&self, at_ns: impl IntoIterator<Item = i64>) {
         at_ns.into_iter().for_each(|at| self.script_event(at, Event::Signal));
     }
 
-    /// A sleep across `at_ns` fails with this number of an error (errno).
+    /// Scripts an error: a sleep across `at_ns` fails with this number of an error (errno).
     pub fn script_error(&self, at_ns: i64, number: i32) {
         self.script_event(at_ns, Event::Error { number });
     }
 
-    /// Somebody sets civil time (realtime and TAI) at `at_ns`, by so much. It takes effect in the next sleep
+    /// Scripts that civil time (realtime and TAI) is set by `by_ns` at `at_ns`. It takes effect in the next sleep
     /// across that time.
     pub fn script_clock_set(&self, at_ns: i64, by_ns: i64) {
         self.script_event(at_ns, Event::CivilTimeMoves { by_ns });
@@ -153,29 +153,29 @@ impl FakeSystem {
 
     /// Makes every reading of the clock take this long.
     pub fn set_read_cost_ns(&self, cost_ns: i64) {
-        self.state().read_cost_ns = cost_ns;
+        self.lock_state().read_cost_ns = cost_ns;
     }
 
     /// Advances time as the task's own computing.
     pub fn work(&self, ns: i64) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.now_ns += ns;
         state.cpu_time_ns += ns;
     }
 
     /// Advances time while something else runs on the task's processor.
     pub fn preempt(&self, ns: i64) {
-        self.state().now_ns += ns;
+        self.lock_state().now_ns += ns;
     }
 
     /// Returns the number of readings of the thread's processor time, which is a system call on a real one.
     pub fn cpu_time_readings(&self) -> u64 {
-        self.state().cpu_time_readings
+        self.lock_state().cpu_time_readings
     }
 
     /// Returns the number of sleeps.
     pub fn sleeps(&self) -> u64 {
-        self.state().sleeps
+        self.lock_state().sleeps
     }
 }
 
@@ -185,7 +185,7 @@ struct FakeWatch(FakeSystem);
 
 impl Drop for FakeWatch {
     fn drop(&mut self) {
-        self.0.state().watched = false;
+        self.0.lock_state().watched = false;
     }
 }
 
@@ -193,7 +193,7 @@ impl System for FakeSystem {
     type Kernel = FakeSystem;
 
     fn now_ns(&self) -> i64 {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let now = state.now_ns;
         state.now_ns += state.read_cost_ns;
         state.cpu_time_ns += state.read_cost_ns;
@@ -207,12 +207,12 @@ impl System for FakeSystem {
 
 impl Kernel for FakeSystem {
     fn clock_ns(&self, clock: SleepClock) -> i64 {
-        let offset_ns = self.state().offset_ns(clock);
+        let offset_ns = self.lock_state().offset_ns(clock);
         self.now_ns() + offset_ns
     }
 
     fn sleep_on(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept> {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         match sleep {
             Sleep::Until(due_ns) => state.sleep_until(clock, due_ns),
             // As in the kernel, setting civil time does not change how long a relative sleep takes.
@@ -231,16 +231,16 @@ impl Kernel for FakeSystem {
     }
 
     fn watch_civil_time(&self) -> io::Result<Box<dyn Send>> {
-        self.state().watched = true;
+        self.lock_state().watched = true;
         Ok(Box::new(FakeWatch(self.clone())))
     }
 
     fn policy(&self) -> io::Result<Policy> {
-        Ok(self.state().policy.unwrap_or(Policy::Other))
+        Ok(self.lock_state().policy.unwrap_or(Policy::Other))
     }
 
     fn end_deadline_job(&self) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         // Anything but a deadline thread goes on at once.
         let Some(DeadlineGrid { period_ns, anchor_ns: Some(anchor_ns) }) = state.deadline else { return };
         let periods = (state.now_ns - anchor_ns).div_euclid(period_ns) + 1;
@@ -253,7 +253,7 @@ impl Kernel for FakeSystem {
     }
 
     fn cpu_time_ns(&self) -> i64 {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.cpu_time_readings += 1;
         state.cpu_time_ns
     }
@@ -277,7 +277,7 @@ impl Timer for FakeTimer {
     fn wait(&mut self) -> io::Result<Expired> {
         // Nothing would ever end this wait.
         let next_ns = self.next_ns.ok_or(io::ErrorKind::InvalidInput)?;
-        let mut state = self.system.state();
+        let mut state = self.system.lock_state();
         if state.sleep_until(self.clock, next_ns)? == Slept::Interrupted {
             return Ok(Expired::Interrupted);
         }

@@ -38,20 +38,20 @@ pub fn monotonic_raw() -> i64 {
 
 /// One reading of both clocks, taken as close together as it goes.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct ClockPair {
     count: i64,
     ns: i64,
 }
 
 /// `ns = from.ns + (count - from.count) * rate`.
 #[derive(Debug, Clone, Copy)]
-struct Line {
-    from: Pair,
+struct FittedLine {
+    from: ClockPair,
     /// Nanoseconds per count, as a binary fraction of [`FRACTION_BITS`].
     rate: i64,
 }
 
-impl Line {
+impl FittedLine {
     #[inline]
     fn ns_at(&self, count: i64) -> i64 {
         let since = i128::from(count.wrapping_sub(self.from.count));
@@ -60,7 +60,7 @@ impl Line {
 }
 
 /// Least squares through pairs, relative to `from`: slope in ns per count and the value at `from.count`.
-fn least_squares(from: Pair, pairs: impl Iterator<Item = Pair> + Clone) -> Option<(f64, f64)> {
+fn least_squares(from: ClockPair, pairs: impl Iterator<Item = ClockPair> + Clone) -> Option<(f64, f64)> {
     let points = pairs.map(|p| ((p.count - from.count) as f64, (p.ns - from.ns) as f64));
     let n = points.clone().count() as f64;
     let (sum_x, sum_y) = points.clone().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
@@ -72,9 +72,9 @@ fn least_squares(from: Pair, pairs: impl Iterator<Item = Pair> + Clone) -> Optio
 }
 
 #[derive(Debug)]
-struct Fit {
-    recent: VecDeque<Pair>,
-    first: Pair,
+struct FitState {
+    recent: VecDeque<ClockPair>,
+    first: ClockPair,
     pairs: u64,
     narrowest: i64,
     sum_of_squares: f64,
@@ -85,9 +85,9 @@ struct Fit {
 #[derive(Debug)]
 pub struct FittedClock {
     read: ReadCounter,
-    line: Cell<Line>,
+    line: Cell<FittedLine>,
     next_pair_ns: Cell<i64>,
-    fit: RefCell<Fit>,
+    fit: RefCell<FitState>,
 }
 
 impl FittedClock {
@@ -101,33 +101,34 @@ impl FittedClock {
             recent.push_back(pair);
             std::thread::sleep(FIRST_SPACING);
         }
-        let first = recent.front().copied().unwrap_or(Pair { count: 0, ns: 0 });
-        let line = line_through(&recent, first).unwrap_or(Line { from: first, rate: 1 << FRACTION_BITS });
-        let fit = Fit { recent, first, pairs: 0, narrowest, sum_of_squares: 0.0, max_error_ns: 0 };
+        let first = recent.front().copied().unwrap_or(ClockPair { count: 0, ns: 0 });
+        let line =
+            line_through(&recent, first).unwrap_or(FittedLine { from: first, rate: 1 << FRACTION_BITS });
+        let fit = FitState { recent, first, pairs: 0, narrowest, sum_of_squares: 0.0, max_error_ns: 0 };
         FittedClock { read, line: Cell::new(line), next_pair_ns: Cell::new(0), fit: RefCell::new(fit) }
     }
 }
 
 /// Reads CLOCK_MONOTONIC between two readings of the counter; returns the pair and the counts between those.
-fn read_pair(read: ReadCounter) -> (Pair, i64) {
+fn read_pair(read: ReadCounter) -> (ClockPair, i64) {
     let before = read();
     let ns = Linux.now_ns();
     let width = read().wrapping_sub(before);
-    (Pair { count: before + width / 2, ns }, width)
+    (ClockPair { count: before + width / 2, ns }, width)
 }
 
 /// The closest pair of a few. The first ones bring code and data into the caches, which other work has taken.
-fn closest_pair(read: ReadCounter) -> (Pair, i64) {
+fn closest_pair(read: ReadCounter) -> (ClockPair, i64) {
     let one = || read_pair(read);
     (0..4).map(|_| one()).fold(one(), |best, next| if next.1 < best.1 { next } else { best })
 }
 
 /// The line through the pairs, from the last of them on.
-fn line_through(pairs: &VecDeque<Pair>, otherwise: Pair) -> Option<Line> {
+fn line_through(pairs: &VecDeque<ClockPair>, otherwise: ClockPair) -> Option<FittedLine> {
     let last = pairs.back().copied().unwrap_or(otherwise);
     let (slope, at_last) = least_squares(last, pairs.iter().copied())?;
     let rate = (slope * (1u64 << FRACTION_BITS) as f64).round() as i64;
-    Some(Line { from: Pair { count: last.count, ns: last.ns + at_last.round() as i64 }, rate })
+    Some(FittedLine { from: ClockPair { count: last.count, ns: last.ns + at_last.round() as i64 }, rate })
 }
 
 impl System for FittedClock {
@@ -192,8 +193,8 @@ mod tests {
 
     #[test]
     fn a_line_is_found_exactly() {
-        let pairs: VecDeque<Pair> =
-            (0..WINDOW as i64).map(|i| Pair { count: 7 + i * 3_000, ns: 1_000 + i * 1_000 }).collect();
+        let pairs: VecDeque<ClockPair> =
+            (0..WINDOW as i64).map(|i| ClockPair { count: 7 + i * 3_000, ns: 1_000 + i * 1_000 }).collect();
         let line = line_through(&pairs, pairs[0]).unwrap();
         assert_eq!(line.ns_at(7 + 3_000), 2_000);
         assert!((line.ns_at(7 + 3_000_000_000) - 1_000_001_000).abs() <= 1);
@@ -202,8 +203,8 @@ mod tests {
     #[test]
     fn errors_at_single_pairs_average_out() {
         let noise = [3, -3, 2, -2, 0, 1, -1, 0];
-        let pairs: VecDeque<Pair> = (0..WINDOW as i64)
-            .map(|i| Pair { count: i * 30_000, ns: i * 10_000 + noise[i as usize % noise.len()] })
+        let pairs: VecDeque<ClockPair> = (0..WINDOW as i64)
+            .map(|i| ClockPair { count: i * 30_000, ns: i * 10_000 + noise[i as usize % noise.len()] })
             .collect();
         let (slope, at_last) = least_squares(*pairs.back().unwrap(), pairs.iter().copied()).unwrap();
         assert!((slope * 3.0 - 1.0).abs() < 1e-4 && at_last.abs() < 2.0, "{slope} {at_last}");

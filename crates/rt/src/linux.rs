@@ -5,8 +5,8 @@ use std::io;
 use jitterlab_model::{Policy, SleepClock};
 
 use crate::sys;
+use crate::sys::clock_watch::ClockWatch;
 use crate::sys::timer::SystemTimer;
-use crate::sys::watch::ClockWatch;
 use crate::system::{Kernel, Sleep, Slept, System, Timer, TimerKind};
 
 /// The Linux kernel this runs on, read by CLOCK_MONOTONIC.
@@ -37,16 +37,16 @@ impl System for Linux {
 impl Kernel for Linux {
     #[inline]
     fn clock_ns(&self, clock: SleepClock) -> i64 {
-        sys::time::now_ns(sys::time::id_of(clock))
+        sys::time::now_ns(sys::time::clock_id(clock))
     }
 
     #[inline]
     fn sleep_on(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept> {
-        sys::time::sleep(sys::time::id_of(clock), sleep)
+        sys::time::sleep(sys::time::clock_id(clock), sleep)
     }
 
     fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<Box<dyn Timer>> {
-        Ok(Box::new(SystemTimer::new(kind, sys::time::id_of(clock))?))
+        Ok(Box::new(SystemTimer::new(kind, sys::time::clock_id(clock))?))
     }
 
     fn watch_civil_time(&self) -> io::Result<Box<dyn Send>> {

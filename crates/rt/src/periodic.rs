@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jitterlab_model::{Activation, CoreUse, Flags, Granted, Overload, Refusal, TaskResult};
 
 use crate::counters::{CounterWriter, TaskCounters};
-use crate::guard::OverloadGuard;
 use crate::linux::Linux;
+use crate::overload_guard::OverloadGuard;
 use crate::record::Recorder;
-use crate::schedule::{Due, Schedule};
+use crate::schedule::{DueTime, Schedule};
 use crate::sys::signal::held_cpu_too_long;
 use crate::system::{Kernel, System};
 use crate::wake::{Arrival, Wake, WakeUp};
 
 /// Conditions that end a loop.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct LoopLimits {
     pub until_ns: i64,
     pub count: u64,
     pub stop_above_ns: i64,
@@ -27,16 +27,16 @@ pub(crate) struct Limits {
     pub may_poll: bool,
 }
 
-impl Default for Limits {
+impl Default for LoopLimits {
     fn default() -> Self {
-        Limits { until_ns: i64::MAX, count: u64::MAX, stop_above_ns: i64::MAX, may_poll: false }
+        LoopLimits { until_ns: i64::MAX, count: u64::MAX, stop_above_ns: i64::MAX, may_poll: false }
     }
 }
 
 /// Reason for a loop's end.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum End {
+pub enum LoopEnd {
     /// The next due time is not before that of [`crate::Builder::until_ns`].
     Until,
     /// It had the activations of [`crate::Builder::count`].
@@ -72,10 +72,10 @@ pub struct PeriodicLoop<S: System = Linux> {
     pub(crate) counters: CounterWriter,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LoopLimits,
     pub(crate) guard: Option<OverloadGuard>,
     pub(crate) last_end_ns: i64,
-    pub(crate) end: Option<End>,
+    pub(crate) end: Option<LoopEnd>,
     pub(crate) granted: Option<Granted>,
     pub(crate) refused: Vec<Refusal>,
 }
@@ -84,7 +84,7 @@ impl<S: System> PeriodicLoop<S> {
     /// Waits for the next activation, which lasts until the answer is dropped. `None` once the loop has come to
     /// its end, for the reason that [`PeriodicLoop::end`] gives.
     #[inline]
-    pub fn wait(&mut self) -> Option<Running<'_, S>> {
+    pub fn wait(&mut self) -> Option<RunningActivation<'_, S>> {
         let due = self.schedule.next();
         if self.last_end_ns == i64::MIN {
             self.system.begin();
@@ -103,42 +103,42 @@ impl<S: System> PeriodicLoop<S> {
             match self.wake.wait(&self.system, due.due_ns) {
                 Ok(Wake::Interrupted) => {}
                 Ok(wake) => break wake,
-                Err(error) => self.end_with_others(End::Wait(error)),
+                Err(error) => self.end_with_others(LoopEnd::Wait(error)),
             }
         };
         let arrival = match wake {
             Wake::Read(arrival) => arrival,
-            Wake::Due | Wake::Interrupted => Arrival::at(self.system.now_ns()),
+            Wake::Due | Wake::Interrupted => Arrival::without_polling(self.system.now_ns()),
         };
         let cpu = self.system.kernel().current_cpu();
         let polled = if arrival.arrived_ns < arrival.now_ns { Flags::POLLED } else { Flags::default() };
         let mode = if self.system.in_real_time() { Flags::default() } else { Flags::NOT_REAL_TIME };
-        let due = Due { flags: due.flags.with(polled).with(mode), ..due };
-        Some(Running { due, arrival, cpu, task: self })
+        let due = DueTime { flags: due.flags.with(polled).with(mode), ..due };
+        Some(RunningActivation { due, arrival, cpu, task: self })
     }
 
-    /// Notes why there is no further activation.
+    /// Notes the reason for the loop's end, and returns `None`.
     #[cold]
-    fn note_end(&mut self, due: Due) -> Option<Running<'_, S>> {
+    fn note_end(&mut self, due: DueTime) -> Option<RunningActivation<'_, S>> {
         self.end.get_or_insert(if self.counters.executed() >= self.limits.count {
-            End::Count
+            LoopEnd::Count
         } else if due.due_ns >= self.limits.until_ns {
-            End::Until
+            LoopEnd::Until
         } else {
-            End::Stopped
+            LoopEnd::Stopped
         });
         None
     }
 
     /// Ends this loop, and with the stop flag those that share it.
     #[cold]
-    fn end_with_others(&mut self, end: End) {
+    fn end_with_others(&mut self, end: LoopEnd) {
         self.end.get_or_insert(end);
         self.stop.store(true, Ordering::Relaxed);
     }
 
     /// Runs `work` at every activation until it breaks or the loop comes to its end.
-    pub fn run<B>(&mut self, mut work: impl FnMut(&Running<'_, S>) -> ControlFlow<B>) -> Option<B> {
+    pub fn run<B>(&mut self, mut work: impl FnMut(&RunningActivation<'_, S>) -> ControlFlow<B>) -> Option<B> {
         while let Some(running) = self.wait() {
             if let ControlFlow::Break(value) = work(&running) {
                 return Some(value);
@@ -148,7 +148,7 @@ impl<S: System> PeriodicLoop<S> {
     }
 
     #[inline]
-    fn complete(&mut self, due: Due, arrival: Arrival, cpu: u16) {
+    fn finish_activation(&mut self, due: DueTime, arrival: Arrival, cpu: u16) {
         let end_ns = self.system.now_ns();
         let missed = self.schedule.complete(end_ns);
         let activation = Activation {
@@ -170,14 +170,14 @@ impl<S: System> PeriodicLoop<S> {
             self.counters.set_dropped(recorder.dropped());
         }
         if activation.latency_ns() >= self.limits.stop_above_ns {
-            self.end_with_others(End::Above(activation));
+            self.end_with_others(LoopEnd::Above(activation));
         }
         if let Some(guard) = &mut self.guard {
             let kernel = self.system.kernel();
             let from_ns = if self.limits.may_poll { arrival.now_ns } else { arrival.arrived_ns };
             let overload = guard.observe(from_ns, end_ns, || kernel.cpu_time_ns());
             if let Some(overload) = overload.or_else(|| held_cpu_too_long().then_some(Overload::HeldCpu)) {
-                self.end_with_others(End::Overload(overload));
+                self.end_with_others(LoopEnd::Overload(overload));
             }
         }
         self.last_end_ns = end_ns;
@@ -186,8 +186,8 @@ impl<S: System> PeriodicLoop<S> {
 
     /// Ends an activation that was left open.
     #[inline]
-    pub fn close(&mut self, Open { due, arrival, cpu }: Open) {
-        self.complete(due, arrival, cpu);
+    pub fn close(&mut self, OpenActivation { due, arrival, cpu }: OpenActivation) {
+        self.finish_activation(due, arrival, cpu);
     }
 
     /// Begins the work of an activation that was left open only now: the time until now is part of its latency. Returns
@@ -195,7 +195,7 @@ impl<S: System> PeriodicLoop<S> {
     ///
     /// For a program whose work cannot begin when its thread wakes up, such as an interpreter with a lock.
     #[inline]
-    pub fn begin_work_now(&self, open: &mut Open) -> i64 {
+    pub fn begin_work_now(&self, open: &mut OpenActivation) -> i64 {
         let now_ns = self.system.now_ns();
         open.arrival.arrived_ns += now_ns - open.arrival.now_ns;
         open.arrival.now_ns = now_ns;
@@ -204,13 +204,13 @@ impl<S: System> PeriodicLoop<S> {
 
     /// The shared counters, for another thread to read at any time.
     pub fn counters(&self) -> &Arc<TaskCounters> {
-        self.counters.shared()
+        self.counters.counters()
     }
 
     /// Returns the task's result so far, with the due times it still has to catch up counted as missed. The thread's
     /// resource usage is left to [`crate::sys::usage`].
     pub fn result(&self) -> TaskResult {
-        let counters = self.counters.shared();
+        let counters = self.counters.counters();
         let (wake, system, counted) = (self.wake.report(), self.system.report(), counters.snapshot());
         TaskResult {
             missed: counted.missed + self.schedule.backlog(),
@@ -219,7 +219,7 @@ impl<S: System> PeriodicLoop<S> {
             clock_moved_ns: wake.clock_moved_ns,
             clock_fit: system.clock_fit,
             core: system.core.map(|core| CoreUse {
-                outside: counters.not_real_time(),
+                outside: counters.outside_real_time(),
                 gravity_ns: wake.gravity_ns,
                 ..core
             }),
@@ -237,37 +237,37 @@ impl<S: System> PeriodicLoop<S> {
         self.granted.as_ref()
     }
 
-    /// Reason for its end; `None` while it goes on.
-    pub fn end(&self) -> Option<&End> {
+    /// Reason for the loop's end; `None` while it goes on.
+    pub fn end(&self) -> Option<&LoopEnd> {
         self.end.as_ref()
     }
 
-    pub(crate) fn into_end(self) -> End {
-        self.end.unwrap_or(End::Stopped)
+    pub(crate) fn into_end(self) -> LoopEnd {
+        self.end.unwrap_or(LoopEnd::Stopped)
     }
 }
 
 /// An activation that runs: from [`PeriodicLoop::wait`] until this is dropped.
 #[must_use = "it ends when dropped"]
-pub struct Running<'a, S: System> {
-    due: Due,
+pub struct RunningActivation<'a, S: System> {
+    due: DueTime,
     arrival: Arrival,
     cpu: u16,
     task: &'a mut PeriodicLoop<S>,
 }
 
-impl<S: System> Running<'_, S> {
-    /// k, the number of its due time on the grid.
+impl<S: System> RunningActivation<'_, S> {
+    /// Number k of its due time on the grid.
     pub fn index(&self) -> u64 {
         self.due.index
     }
 
-    /// t_k.
+    /// Due time t_k, in nanoseconds of CLOCK_MONOTONIC.
     pub fn due_ns(&self) -> i64 {
         self.due.due_ns
     }
 
-    /// w_k.
+    /// Start w_k, in nanoseconds of CLOCK_MONOTONIC.
     pub fn start_ns(&self) -> i64 {
         self.arrival.now_ns
     }
@@ -280,9 +280,9 @@ impl<S: System> Running<'_, S> {
     /// Leaves it open, to be ended by [`PeriodicLoop::close`]: for callers that cannot hold on to the loop meanwhile, such as
     /// those in other languages.
     #[inline]
-    pub fn leave_open(self) -> Open {
+    pub fn leave_open(self) -> OpenActivation {
         let running = ManuallyDrop::new(self);
-        Open { due: running.due, arrival: running.arrival, cpu: running.cpu }
+        OpenActivation { due: running.due, arrival: running.arrival, cpu: running.cpu }
     }
 
     /// The system it runs on, to read its clock.
@@ -291,18 +291,18 @@ impl<S: System> Running<'_, S> {
     }
 }
 
-/// An activation that runs, apart from its loop (see [`Running::leave_open`]).
+/// An activation that runs, apart from its loop (see [`RunningActivation::leave_open`]).
 #[derive(Debug)]
 #[must_use = "it ends by PeriodicLoop::close"]
-pub struct Open {
-    due: Due,
+pub struct OpenActivation {
+    due: DueTime,
     arrival: Arrival,
     cpu: u16,
 }
 
-impl<S: System> Drop for Running<'_, S> {
+impl<S: System> Drop for RunningActivation<'_, S> {
     #[inline]
     fn drop(&mut self) {
-        self.task.complete(self.due, self.arrival, self.cpu);
+        self.task.finish_activation(self.due, self.arrival, self.cpu);
     }
 }

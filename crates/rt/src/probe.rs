@@ -11,7 +11,7 @@ use jitterlab_model::{Activation, Flags, Granted, Overrun, Policy, TaskResult, T
 use crate::counters::{CounterWriter, TaskCounters};
 use crate::linux::Linux;
 use crate::record::Recorder;
-use crate::schedule::{Due, Schedule};
+use crate::schedule::{DueTime, Schedule};
 use crate::sys;
 use crate::system::{Kernel, System};
 use crate::wake::Arrival;
@@ -43,9 +43,9 @@ struct ActivationStart {
 }
 
 impl ActivationStart {
-    /// Returns true if it can have been due then.
+    /// Returns true if the start is within two years of this due time.
     #[inline]
-    fn is_possible(self, due_ns: i64) -> bool {
+    fn can_be_due_at(self, due_ns: i64) -> bool {
         // Not further off than the span, by one comparison.
         let from_earliest_ns = self.start_ns.wrapping_sub(due_ns).wrapping_add(SPAN_NS);
         (from_earliest_ns as u64) < 2 * SPAN_NS as u64
@@ -92,19 +92,19 @@ pub struct Probe<S: System = Linux> {
 impl Probe<Linux> {
     /// A probe for a loop of this period and overrun policy (the rest of the description is the loop's own affair).
     pub fn new(spec: &TaskSpec, recorder: Option<Recorder>) -> Self {
-        Probe::on(Linux, spec, recorder)
+        Probe::with_system(Linux, spec, recorder)
     }
 
     /// A probe for a loop whose due times are found later, by whoever takes its activations out of the ring: here each counts
     /// as due when it begins, is numbered in turn, and none is missed.
     pub fn without_due_times(spec: &TaskSpec, recorder: Recorder) -> Self {
-        Probe { stage: Stage::DueLater, ..Probe::on(Linux, spec, Some(recorder)) }
+        Probe { stage: Stage::DueLater, ..Probe::with_system(Linux, spec, Some(recorder)) }
     }
 }
 
 impl<S: System> Probe<S> {
     /// Creates a probe by another system's clock, as in tests.
-    pub fn on(system: S, spec: &TaskSpec, recorder: Option<Recorder>) -> Self {
+    pub fn with_system(system: S, spec: &TaskSpec, recorder: Option<Recorder>) -> Self {
         Probe {
             system,
             period_ns: spec.period_ns.max(1),
@@ -121,7 +121,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// An activation begins that was due a period after the one before it (or as the description's overrun policy has it). The
+    /// Begins an activation that was due a period after the one before it (or as the description's overrun policy has it). The
     /// first one of all is taken as punctual, so that all latencies are known up to the same amount.
     ///
     /// One that was begun before and not ended ends here.
@@ -141,7 +141,7 @@ impl<S: System> Probe<S> {
         if self.stage == Stage::DueLater {
             self.begin_due_later(began);
         } else {
-            self.begin_slowly(None, began);
+            self.begin_unusual(None, began);
         }
     }
 
@@ -154,10 +154,10 @@ impl<S: System> Probe<S> {
         let began = self.read_start();
         let distance_ns = due_ns.wrapping_sub(self.last.due_ns);
         let is_next = self.stage == Stage::Waiting && distance_ns == self.period_ns;
-        if is_next && began.is_possible(due_ns) && self.record_if_usual() {
-            self.start(self.due_after(due_ns, 1, Flags::default()), began, Stage::BegunAt);
+        if is_next && began.can_be_due_at(due_ns) && self.record_if_usual() {
+            self.set_begun(self.due_after(due_ns, 1, Flags::default()), began, Stage::BegunAt);
         } else {
-            self.begin_slowly(Some(due_ns), began);
+            self.begin_unusual(Some(due_ns), began);
         }
     }
 
@@ -168,16 +168,16 @@ impl<S: System> Probe<S> {
         ActivationStart { start_ns, cpu: self.system.kernel().current_cpu() }
     }
 
-    /// Begins an activation in any way but the usual one, which is short.
+    /// Begins an activation in a way that is not the short usual one; ends one that has begun.
     #[cold]
-    fn begin_slowly(&mut self, due_ns: Option<i64>, began: ActivationStart) {
+    fn begin_unusual(&mut self, due_ns: Option<i64>, began: ActivationStart) {
         let start_ns = began.start_ns;
         self.end_at(start_ns);
         if self.stage == Stage::DueLater {
             return self.begin_due_later(began);
         }
         match due_ns {
-            Some(due_ns) if began.is_possible(due_ns) => self.begin_with_due_time(due_ns, began),
+            Some(due_ns) if began.can_be_due_at(due_ns) => self.begin_with_due_time(due_ns, began),
             Some(due_ns) if due_ns < start_ns => self.begin_with_due_time(start_ns - SPAN_NS, began),
             Some(_) => self.begin_with_due_time(start_ns + SPAN_NS, began),
             None if self.states_due_times => {
@@ -200,44 +200,45 @@ impl<S: System> Probe<S> {
         if began.start_ns.wrapping_sub(due.due_ns) < self.earliest_ns {
             self.early += 1;
         }
-        self.start(due, began, Stage::BegunOnGrid);
+        self.set_begun(due, began, Stage::BegunOnGrid);
     }
 
     /// Begins an activation whose due time is found later.
     #[inline]
     fn begin_due_later(&mut self, began: ActivationStart) {
-        let due = Due { index: self.counters.executed(), due_ns: began.start_ns, flags: Flags::default() };
-        self.start(due, began, Stage::BegunDueLater);
+        let due =
+            DueTime { index: self.counters.executed(), due_ns: began.start_ns, flags: Flags::default() };
+        self.set_begun(due, began, Stage::BegunDueLater);
     }
 
     /// Begins an activation whose due time the loop stated, after the record of the one before it.
     fn begin_with_due_time(&mut self, due_ns: i64, began: ActivationStart) {
         if self.stage == Stage::Waiting {
-            let (steps, flags) = self.periods_between(due_ns.wrapping_sub(self.last.due_ns));
+            let (steps, flags) = self.count_periods(due_ns.wrapping_sub(self.last.due_ns));
             let due = self.due_after(due_ns, steps, flags);
-            self.record();
-            return self.start(due, began, Stage::BegunAt);
+            self.record_last();
+            return self.set_begun(due, began, Stage::BegunAt);
         }
-        let mut due = Due { index: 0, due_ns, flags: Flags::default() };
+        let mut due = DueTime { index: 0, due_ns, flags: Flags::default() };
         if self.stage == Stage::OnGrid {
             // A loop that changes its mind begins a new grid.
             let next = self.grid.next();
             self.phase_loss_ns = self.grid.phase_loss_ns().saturating_add(due_ns.saturating_sub(next.due_ns));
-            due = Due { index: next.index, due_ns, flags: Flags::RE_PHASED };
+            due = DueTime { index: next.index, due_ns, flags: Flags::RE_PHASED };
         }
         self.states_due_times = true;
-        self.start(due, began, Stage::BegunAt);
+        self.set_begun(due, began, Stage::BegunAt);
     }
 
     /// Returns the due time `steps` periods after the last.
     #[inline]
-    fn due_after(&self, due_ns: i64, steps: u64, flags: Flags) -> Due {
+    fn due_after(&self, due_ns: i64, steps: u64, flags: Flags) -> DueTime {
         let flags = if due_ns <= self.last.end_ns { flags.with(Flags::CAUGHT_UP) } else { flags };
-        Due { index: self.last.index.wrapping_add(steps), due_ns, flags }
+        DueTime { index: self.last.index.wrapping_add(steps), due_ns, flags }
     }
 
-    /// Returns the number of periods between two due times, 1 or more, and the flag of a new grid where one begins.
-    fn periods_between(&mut self, distance_ns: i64) -> (u64, Flags) {
+    /// Counts periods between due times: notes those missed and the grid's shift; returns number and flag of a new grid.
+    fn count_periods(&mut self, distance_ns: i64) -> (u64, Flags) {
         let period_ns = self.period_ns;
         let steps = (distance_ns.saturating_add(period_ns / 2) / period_ns).max(1);
         let off_ns = distance_ns.saturating_sub(period_ns.saturating_mul(steps));
@@ -250,13 +251,13 @@ impl<S: System> Probe<S> {
     }
 
     #[inline]
-    fn start(&mut self, due: Due, began: ActivationStart, stage: Stage) {
-        let (Due { index, due_ns, flags }, ActivationStart { start_ns, cpu }) = (due, began);
+    fn set_begun(&mut self, due: DueTime, began: ActivationStart, stage: Stage) {
+        let (DueTime { index, due_ns, flags }, ActivationStart { start_ns, cpu }) = (due, began);
         self.last = Activation { index, due_ns, start_ns, missed: 0, cpu, flags, ..self.last };
         self.stage = stage;
     }
 
-    /// The activation ends: its work is done, and the loop goes to wait. Without one that has begun, nothing happens.
+    /// Ends the activation: its work is done, and the loop goes to wait. Without one that has begun, nothing happens.
     #[inline]
     pub fn end(&mut self) {
         // Asked first, it is shorter for loops that say their due times.
@@ -290,7 +291,7 @@ impl<S: System> Probe<S> {
         self.last.end_ns = end_ns;
         self.stage = stage;
         if !self.record_if_usual() {
-            self.record();
+            self.record_last();
         }
     }
 
@@ -302,9 +303,9 @@ impl<S: System> Probe<S> {
     }
 
     #[cold]
-    fn record(&mut self) {
+    fn record_last(&mut self) {
         let last = &self.last;
-        self.counters.count(last, last.missed.into(), &Arrival::at(last.start_ns));
+        self.counters.count(last, last.missed.into(), &Arrival::without_polling(last.start_ns));
         if let Some(recorder) = &mut self.recorder
             && !recorder.push(last)
         {
@@ -319,7 +320,7 @@ impl<S: System> Probe<S> {
         let is_usual = self.counters.is_usual(last)
             && self.recorder.as_mut().is_none_or(|recorder| recorder.push_if_room(last));
         if is_usual {
-            self.counters.update_figures(last, &Arrival::at(last.start_ns));
+            self.counters.update_figures(last, &Arrival::without_polling(last.start_ns));
         }
         is_usual
     }
@@ -329,15 +330,15 @@ impl<S: System> Probe<S> {
         self.states_due_times
     }
 
-    /// Activations that began more than half a period before the due time they were taken to serve, none where due
+    /// Number of activations that began more than half a period before the due time they were taken to serve, none where due
     /// times are stated: a loop that catches up, although its description does not state this.
-    pub fn early(&self) -> u64 {
+    pub fn early_starts(&self) -> u64 {
         self.early
     }
 
     /// The counters, for another thread to read at any time.
     pub fn counters(&self) -> &Arc<TaskCounters> {
-        self.counters.shared()
+        self.counters.counters()
     }
 
     /// Records the waiting activations and returns the loop's result; due times it still has to catch up count as
@@ -348,10 +349,10 @@ impl<S: System> Probe<S> {
             self.stage = Stage::Nothing;
             let late_ns = self.last.end_ns.saturating_sub(self.last.due_ns).max(0);
             self.last.missed = u32::try_from(late_ns / self.period_ns).unwrap_or(u32::MAX);
-            self.record();
+            self.record_last();
         }
         let backlog = if self.stage == Stage::OnGrid { self.grid.backlog() } else { 0 };
-        let result = self.counters.shared().snapshot();
+        let result = self.counters.counters().snapshot();
         TaskResult { missed: result.missed + backlog, ..result }
     }
 }
@@ -382,7 +383,7 @@ mod tests {
         let (recorder, mut drain) = record::ring(64);
         let system = FakeSystem::new(0);
         let spec = TaskSpec { period_ns: T, overrun, ..TaskSpec::default() };
-        let mut probe = Probe::on(system.clone(), &spec, Some(recorder));
+        let mut probe = Probe::with_system(system.clone(), &spec, Some(recorder));
         for (due_ns, start_ns, end_ns) in runs {
             system.preempt(start_ns - system.now_ns());
             match due_ns {
@@ -447,7 +448,7 @@ mod tests {
         let (recorder, mut drain) = record::ring(4);
         let system = FakeSystem::new(0);
         let spec = TaskSpec { period_ns: T, ..TaskSpec::default() };
-        let mut probe = Probe::on(system.clone(), &spec, Some(recorder));
+        let mut probe = Probe::with_system(system.clone(), &spec, Some(recorder));
         probe.end();
         probe.begin();
         system.preempt(900);

@@ -54,7 +54,7 @@ impl Recorder {
         !is_lost && self.writer.push(&Activation { flags, ..*activation })
     }
 
-    /// Records lost so far.
+    /// Number of records lost so far.
     #[inline]
     pub fn dropped(&self) -> u64 {
         self.dropped

@@ -4,7 +4,7 @@ use jitterlab_model::{Flags, Overrun};
 
 /// One due time of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
+pub struct DueTime {
     /// k, its number on the task's grid, from 0.
     pub index: u64,
     /// t_k.
@@ -31,7 +31,7 @@ pub struct Due {
 pub struct Schedule {
     period_ns: i64,
     overrun: Overrun,
-    next: Due,
+    next: DueTime,
     phase_loss_ns: i64,
     /// The last end that was late.
     late_end_ns: i64,
@@ -43,7 +43,7 @@ impl Schedule {
         Schedule {
             period_ns: period_ns.max(1),
             overrun,
-            next: Due { index: 0, due_ns: first_due_ns, flags: Flags::default() },
+            next: DueTime { index: 0, due_ns: first_due_ns, flags: Flags::default() },
             phase_loss_ns: 0,
             late_end_ns: i64::MIN,
         }
@@ -51,11 +51,11 @@ impl Schedule {
 
     /// The due time to wait for.
     #[inline]
-    pub fn next(&self) -> Due {
+    pub fn next(&self) -> DueTime {
         self.next
     }
 
-    /// T.
+    /// Period T of the grid, in nanoseconds.
     #[inline]
     pub fn period_ns(&self) -> i64 {
         self.period_ns
@@ -66,25 +66,25 @@ impl Schedule {
         self.phase_loss_ns
     }
 
-    /// Goes on to the following due time, after the work for [`Schedule::next`] ended at `end_ns`. The answer is
-    /// how many due times are skipped for good with that.
+    /// Advances to the following due time, after the work for [`Schedule::next`] ended at `end_ns`. Returns the number of
+    /// due times that are skipped for good.
     #[inline]
     pub fn complete(&mut self, end_ns: i64) -> u64 {
-        let Due { index, due_ns, .. } = self.next;
+        let DueTime { index, due_ns, .. } = self.next;
         match due_ns.checked_add(self.period_ns) {
             Some(due_ns) if end_ns < due_ns => {
                 // There are more numbers than due times.
-                self.next = Due { index: index.wrapping_add(1), due_ns, flags: Flags::default() };
+                self.next = DueTime { index: index.wrapping_add(1), due_ns, flags: Flags::default() };
                 0
             }
             _ => self.complete_late(end_ns),
         }
     }
 
-    /// Goes on where due times have passed.
+    /// Advances where due times have passed, as the overrun policy demands; returns the number of skipped ones.
     #[cold]
     fn complete_late(&mut self, end_ns: i64) -> u64 {
-        let Due { index, due_ns, .. } = self.next;
+        let DueTime { index, due_ns, .. } = self.next;
         self.late_end_ns = end_ns;
         let passed = self.due_times_passed(due_ns, end_ns);
         let (missed, flags) = match self.overrun {
@@ -99,11 +99,11 @@ impl Schedule {
             self.phase_loss_ns = self.phase_loss_ns.saturating_add(restarted_ns.saturating_sub(due_ns));
             due_ns = restarted_ns;
         }
-        self.next = Due { index: index.saturating_add(missed).saturating_add(1), due_ns, flags };
+        self.next = DueTime { index: index.saturating_add(missed).saturating_add(1), due_ns, flags };
         missed
     }
 
-    /// Due times that had passed by the last end and are still to be caught up (policy catch-up).
+    /// Number of due times that had passed by the last end and are still to be caught up (policy catch-up).
     pub fn backlog(&self) -> u64 {
         // An end that was not late is before the next due time.
         if self.next.due_ns > self.late_end_ns {

@@ -70,12 +70,13 @@ impl ThreadSetup {
     #[must_use]
     pub fn apply(&self) -> (Granted, Vec<Refusal>) {
         let mut collector = RefusalCollector { of: &self.name, refused: Vec::new() };
-        let memory_locked = self.lock_memory && collector.check(&SystemRequest::LockedMemory, lock_memory());
+        let memory_locked =
+            self.lock_memory && collector.check_granted(&SystemRequest::LockedMemory, lock_memory());
         sys::memory::touch_stack();
-        collector.check(&SystemRequest::TimerSlack, sys::sched::set_timer_slack_ns(1));
+        collector.check_granted(&SystemRequest::TimerSlack, sys::sched::set_timer_slack_ns(1));
         if let (true, Some(limit)) = (self.policy.is_real_time(), self.longest_computing) {
             let limit_us = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
-            collector.check(&SystemRequest::RealTimeLimit, sys::signal::limit_real_time(limit_us));
+            collector.check_granted(&SystemRequest::RealTimeLimit, sys::signal::limit_real_time(limit_us));
         }
         // Bound first, so that it never runs in real time on a wrong processor. The kernel refuses to combine a
         // deadline with a processor, whichever comes second: then the policy matters more.
@@ -100,13 +101,13 @@ impl ThreadSetup {
 
     fn set_policy(&self, collector: &mut RefusalCollector<'_>) {
         let answer = sys::sched::set_policy(self.policy, self.period_ns);
-        collector.check(&SystemRequest::Policy(self.policy), answer);
+        collector.check_granted(&SystemRequest::Policy(self.policy), answer);
     }
 
     fn bind_to_cpu(&self, collector: &mut RefusalCollector<'_>) {
         if let Some(cpu) = self.cpu {
             let answer = sys::sched::set_cpus(&[cpu]);
-            collector.check(&SystemRequest::Processor { cpu, policy: self.policy }, answer);
+            collector.check_granted(&SystemRequest::Processor { cpu, policy: self.policy }, answer);
         }
     }
 }
@@ -119,7 +120,7 @@ struct RefusalCollector<'a> {
 
 impl RefusalCollector<'_> {
     /// Notes the request with its remedy if the answer is an error, and returns true if it was granted.
-    fn check(&mut self, wanted: &SystemRequest, answer: io::Result<()>) -> bool {
+    fn check_granted(&mut self, wanted: &SystemRequest, answer: io::Result<()>) -> bool {
         let Err(error) = answer else { return true };
         self.refused.push(wanted.refusal(self.of, error.to_string(), error.raw_os_error()));
         false

@@ -1,4 +1,4 @@
-//! Polling must leave the machine a processor.
+//! Check that tasks which poll all the time leave the machine a processor.
 
 use std::collections::BTreeSet;
 

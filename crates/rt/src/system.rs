@@ -43,14 +43,14 @@ pub enum TimerKind {
 
 /// A periodic timer of the kernel, for the thread that made it.
 pub trait Timer: Send {
-    /// Makes it expire at `first_ns` of its clock and then every `interval_ns`. Expiries not yet waited for are
+    /// Makes the timer expire at `first_ns` of its clock and then every `interval_ns`. Expiries not yet waited for are
     /// forgotten.
     ///
     /// # Errors
     /// The kernel's error.
     fn arm(&mut self, first_ns: i64, interval_ns: i64) -> io::Result<()>;
 
-    /// Waits until it has expired.
+    /// Waits until the timer has expired.
     ///
     /// # Errors
     /// The kernel's error.

@@ -10,10 +10,10 @@ use jitterlab_model::{Error, Granted, OwnWork, Policy, ReadClock, Refusal, TaskR
 
 use crate::builder::wake_or_nanosleep;
 use crate::counters::TaskCounters;
-use crate::error::{SystemRequest, broken, no_thread};
+use crate::error::{SystemRequest, no_thread_error, thread_panic_error};
 use crate::fitted::{self, FittedClock, ReadCounter};
 use crate::linux::Linux;
-use crate::periodic::{End, PeriodicLoop};
+use crate::periodic::{LoopEnd, PeriodicLoop};
 use crate::record::{self, Drain, Recorder};
 use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
 use crate::spare_processor;
@@ -52,13 +52,13 @@ pub struct TaskEnd {
     /// Counters and resource usage of the task.
     pub result: TaskResult,
     /// Reason for the end.
-    pub end: End,
+    pub end: LoopEnd,
 }
 
 impl TaskEnd {
     /// Result of a task that never began.
     fn never_started() -> Self {
-        TaskEnd { result: TaskResult::default(), end: End::Stopped }
+        TaskEnd { result: TaskResult::default(), end: LoopEnd::Stopped }
     }
 }
 
@@ -128,8 +128,8 @@ impl TaskThread {
         work: Option<Box<dyn OwnWork>>,
     ) -> Result<TaskThread, Error> {
         spec.validate()?;
-        spare_processor::check(std::slice::from_ref(spec), &sys::sched::cpus().map_err(no_thread)?)?;
-        signal::accept_interrupts().map_err(no_thread)?;
+        spare_processor::check(std::slice::from_ref(spec), &sys::sched::cpus().map_err(no_thread_error)?)?;
+        signal::accept_interrupts().map_err(no_thread_error)?;
         let counters = Arc::new(TaskCounters::default());
         let (recorder, drain) = match options.ring {
             0 => (None, None),
@@ -152,8 +152,8 @@ impl TaskThread {
             .name(spec.name.chars().take(15).filter(|c| *c != '\0').collect())
             .stack_size(STACK_BYTES)
             .spawn(move || body.run(&say_ready, &gone))
-            .map_err(no_thread)?;
-        let SetupReport { granted, refused, id } = ready.recv().map_err(|_| broken())??;
+            .map_err(no_thread_error)?;
+        let SetupReport { granted, refused, id } = ready.recv().map_err(|_| thread_panic_error())??;
         Ok(TaskThread { granted, refused, counters, drain, id, go: Some(go), stop: stop.clone(), thread })
     }
 
@@ -167,8 +167,8 @@ impl TaskThread {
         &self.refused
     }
 
-    /// The number by which the kernel and its tools know the thread.
-    pub fn number(&self) -> i32 {
+    /// Number of the thread in the kernel (its TID).
+    pub fn thread_id(&self) -> i32 {
         self.id.number()
     }
 
@@ -177,7 +177,7 @@ impl TaskThread {
         &self.counters
     }
 
-    /// The reading end of its ring, once; `None` without recording and at further calls.
+    /// Hands out the reading end of its ring, once; `None` without recording and at further calls.
     pub fn take_drain(&mut self) -> Option<Drain> {
         self.drain.take()
     }
@@ -216,7 +216,7 @@ impl TaskThread {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        self.thread.join().map_err(|_| broken())
+        self.thread.join().map_err(|_| thread_panic_error())
     }
 }
 
@@ -243,7 +243,7 @@ impl ThreadBody {
             )
         };
         let (granted, mut refused) = setup.apply();
-        sys::restartable::leave();
+        sys::restartable::unregister();
         if let Some(core) = Core::for_wake(spec.wake) {
             #[cfg(feature = "xenomai")]
             let error = match xenomai::attach(core, spec.policy.unwrap_or(Policy::Other), &spec.name) {
@@ -251,14 +251,14 @@ impl ThreadBody {
                 Err(error) => error,
             };
             #[cfg(not(feature = "xenomai"))]
-            let error = xenomai::not_built(core);
+            let error = xenomai::not_built_error(core);
             let _ = say_ready.send(Err(error));
             return TaskEnd::never_started();
         }
-        match counter_of(spec.read) {
+        match counter_for_clock(spec.read) {
             None => run_task(Linux, self, granted, refused, say_ready, go),
             Some(read) => {
-                if let (ReadClock::Tsc, Some(why)) = (spec.read, sys::counter::unusable()) {
+                if let (ReadClock::Tsc, Some(why)) = (spec.read, sys::counter::unusable_reason()) {
                     refused.push(SystemRequest::Counter.refusal(&setup.name, why.to_string(), None));
                     return run_task(Linux, self, granted, refused, say_ready, go);
                 }
@@ -268,8 +268,8 @@ impl ThreadBody {
     }
 }
 
-/// The counter to read instead of CLOCK_MONOTONIC.
-fn counter_of(read: ReadClock) -> Option<ReadCounter> {
+/// Counter to read in place of CLOCK_MONOTONIC; `None` for that clock itself.
+fn counter_for_clock(read: ReadClock) -> Option<ReadCounter> {
     match read {
         ReadClock::Monotonic => None,
         ReadClock::MonotonicRaw => Some(fitted::monotonic_raw),
@@ -277,7 +277,7 @@ fn counter_of(read: ReadClock) -> Option<ReadCounter> {
     }
 }
 
-/// The life of the thread once it is set up.
+/// Runs the task on its thread from the start signal to its end, and returns its result.
 fn run_task<S: System>(
     system: S,
     body: ThreadBody,

@@ -25,7 +25,7 @@ impl Workload {
         self.run_by_clock(|| system.now_ns(), start_ns);
     }
 
-    /// Runs it with any reading of that clock.
+    /// Does the work of one activation with any reading of the task's clock.
     #[inline]
     pub fn run_by_clock(&mut self, now_ns: impl Fn() -> i64, start_ns: i64) {
         match self.work {
@@ -36,14 +36,14 @@ impl Workload {
                 }
             }
             Work::Twente { divisions } => {
-                black_box(self.divide(divisions));
+                black_box(self.run_divisions(divisions));
             }
         }
     }
 
     /// The loop of the Twente report, assignment 2.1: `j = rand() % 100`, then `x += j / (k + 1)` for each k. The
     /// random number is drawn by a linear congruence (Lehmer's, as in C++ `minstd_rand`), which has no lock.
-    fn divide(&mut self, divisions: u32) -> f64 {
+    fn run_divisions(&mut self, divisions: u32) -> f64 {
         self.random = (u64::from(self.random) * 48_271 % 2_147_483_647) as u32;
         let j = f64::from(self.random % 100);
         let mut x = 0.0;
@@ -72,10 +72,10 @@ mod tests {
     #[test]
     fn the_divisions_sum_up_the_harmonic_series() {
         let mut workload = Workload::new(Work::Twente { divisions: 10_000 });
-        let x = workload.divide(10_000);
+        let x = workload.run_divisions(10_000);
         let j = f64::from(48_271u32 % 100);
         let harmonic: f64 = (1..=10_000).map(|k| j / f64::from(k)).sum();
         assert!((x - harmonic).abs() < 1e-9, "{x} {harmonic}");
-        assert_ne!(workload.divide(10), workload.divide(10));
+        assert_ne!(workload.run_divisions(10), workload.run_divisions(10));
     }
 }

@@ -98,7 +98,7 @@ fn an_allocation_would_be_noticed() {
 
 #[test]
 fn no_way_to_wait_allocates() {
-    let methods = WakeMethod::of_linux().filter(|wake| !wake.traits().deadline);
+    let methods = WakeMethod::linux_methods().filter(|wake| !wake.traits().deadline);
     let methods = methods.map(|wake| format!("wake={wake}"));
     let others = [
         "wake=nanosleep,work=twente:1000,overrun=re-phase",

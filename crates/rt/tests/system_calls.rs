@@ -143,7 +143,7 @@ fn main() -> ExitCode {
     {
         child(text, bench == "true", extra == "true");
     }
-    for wake in WakeMethod::of_linux() {
+    for wake in WakeMethod::linux_methods() {
         assert!(WAYS.iter().any(|(text, _)| text.contains(wake.name())), "wake={wake} is to be tested too");
     }
     let mut killed = Vec::new();

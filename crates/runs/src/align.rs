@@ -14,11 +14,11 @@ use crate::Run;
 /// # Errors
 /// There is no such task, not every activation is kept, or a file cannot be read.
 pub fn align(run: &Run, task: Option<&str>, witness: &Run) -> Result<RunAlignment, Error> {
-    let own = run.tasks(task)?.into_iter().map(|number| Ok((number, task_times(run, number)?)));
+    let own = run.task_numbers(task)?.into_iter().map(|number| Ok((number, task_times(run, number)?)));
     let own: Vec<(usize, TaskTimes)> = own.collect::<Result<_, Error>>()?;
     let name = |run: &Run, number: usize| run.info().tasks[number].spec.name.clone();
     let mut channels = Vec::new();
-    for number in witness.tasks(None)? {
+    for number in witness.task_numbers(None)? {
         let pulses = task_times(witness, number)?.stamps_ns;
         let of_task = |(task, own): &(usize, TaskTimes)| ChannelAlignment {
             channel: name(witness, number),

@@ -30,7 +30,7 @@ impl Run {
         with_transitions: bool,
         purpose: Option<&Purpose>,
     ) -> Result<RunAnalysis, Error> {
-        let wanted = self.tasks(task)?;
+        let wanted = self.task_numbers(task)?;
         let (scans, mut warnings) = self.scan()?.into_parts();
         if matches!(&*self.storage, RunStorage::File(reader) if !reader.has_checksums()) {
             warnings.push(Warning::NoChecksums);
@@ -135,7 +135,7 @@ impl Run {
     /// # Errors
     /// As [`Run::causes`], or there is no such task.
     pub fn why(&self, task: Option<&str>, listed: ListedEvents) -> Result<RunWhy, Error> {
-        let mut wanted = self.tasks(task)?;
+        let mut wanted = self.task_numbers(task)?;
         let causes = match self.causes() {
             // Warnings that list late starts, or count interruptions of the machine, are a partial answer.
             Err(lacking)
@@ -173,10 +173,7 @@ impl Run {
             }
             let mut breaches = breaches.ok_or_else(|| self.needs_activations())?;
             breaches.has_long_memory &= !self.info().is_in_virtual_time();
-            Ok(match &task.result {
-                Some(counters) => breaches.with_counters(counters, requirement),
-                None => breaches,
-            })
+            Ok(breaches.with_counters(task, requirement))
         };
         let of_task = |(task, breaches): (&TaskRun, Vec<Option<Breaches>>)| {
             breaches
@@ -227,7 +224,7 @@ impl Run {
         self.for_each_slice(|slice| {
             let mut stats = TimingStats::new(self.period_ns(slice.task));
             slice.add_to(&mut stats);
-            let due_times = stats.executed() + stats.seen_missed();
+            let due_times = stats.executed() + stats.least_missed();
             for (breaches, requirement) in found[slice.task].iter_mut().zip(requirements) {
                 match Evidence::new(&stats, requirement) {
                     Some(evidence) => {

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::compare::{
     self, CausesCompared, ConditionDifferences, FEWEST_RUNS, PathsCompared, RunWarnings, RunsCompared,
-    TaskCompared, Weight, condition_mismatches, settings, twente,
+    TaskCompared, Weight, compare_settings, condition_mismatches, twente_runs,
 };
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::{Error, RunCauses};
@@ -22,7 +22,8 @@ pub struct CompareOptions<'a> {
     pub move_tolerance_ns: Option<i64>,
 }
 
-fn gravest_differences(all: &[ConditionDifferences]) -> String {
+/// Text of the differences that make runs incomparable.
+fn describe_refusals(all: &[ConditionDifferences]) -> String {
     let grave = all.iter().flat_map(|d| {
         let refusing = d.conditions.iter().filter(|m| m.weight == Weight::Refuse);
         refusing
@@ -35,8 +36,8 @@ fn gravest_differences(all: &[ConditionDifferences]) -> String {
 /// instead.
 ///
 /// # Errors
-/// There is no task that all of them have, they are not condition_mismatches, there are too few of a setting, one cannot be read,
-/// or code paths are requested of anything but two runs in virtual time.
+/// There is no task that all of them have, they are not comparable, there are too few of a setting, one cannot be
+/// read, or code paths are requested of anything but two runs in virtual time.
 pub fn compare(
     runs: &[Run],
     of_other_setting: &[Run],
@@ -66,7 +67,7 @@ pub fn compare(
         if !options.anyway && mismatches.iter().any(refused) {
             return Err(Error::bad_use(format!(
                 "these runs are not comparable: {}",
-                gravest_differences(&mismatches)
+                describe_refusals(&mismatches)
             ))
             .remedy("measure again alike, or look at the figures all the same with --anyway"));
         }
@@ -94,10 +95,10 @@ pub fn compare(
         let of_runs: Vec<(String, &TaskScan)> =
             labels.iter().zip(&scans).zip(numbers).map(|((l, s), n)| (l.clone(), &s[*n])).collect();
         if options.twente {
-            task.twente = Some(twente(&of_runs));
+            task.twente = Some(twente_runs(&of_runs));
         } else if by_setting {
             let began = [&began[..first], &began[first..]];
-            task.settings = settings([&of_runs[..first], &of_runs[first..]], began);
+            task.settings = compare_settings([&of_runs[..first], &of_runs[first..]], began);
         } else {
             task.comparison = Some(compare::compare(&of_runs));
             task.causes = causes.as_deref().and_then(|causes| task_causes(causes, &labels, numbers));
@@ -110,16 +111,17 @@ pub fn compare(
     Ok(RunsCompared { files, tasks, warnings, tolerated: None, move_tolerance_ns })
 }
 
-/// The code paths of a task of these numbers in two runs in virtual time, as far as they keep every latency. Where they are `asked`
-/// for, one that does not is refused.
+/// Compares the code paths of a task with these numbers in two runs in virtual time; `None` if a run does not keep
+/// every latency, which is an error if code paths are `requested`.
 fn compare_paths(
     runs: &[&Run],
     numbers: &[usize],
     causes: Option<&[RunCauses]>,
-    asked: bool,
+    requested: bool,
 ) -> Result<Option<PathsCompared>, Error> {
     let ([old, new], [of_old, of_new]) = (runs, numbers) else { return Ok(None) };
-    let known = |run: &Run, number| run.check_code_paths().is_ok() && (asked || run.keeps_all_rows(number));
+    let known =
+        |run: &Run, number| run.check_code_paths().is_ok() && (requested || run.keeps_all_rows(number));
     if !known(old, *of_old) || !known(new, *of_new) {
         return Ok(None);
     }
@@ -128,7 +130,7 @@ fn compare_paths(
     Ok(Some(PathsCompared::new(latencies, causes)))
 }
 
-/// Causes of a task's delays; `numbers` are its numbers in the runs.
+/// Compares the causes of a task's delays; `numbers` are its numbers in the runs.
 fn task_causes(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option<CausesCompared> {
     let each = causes.iter().zip(labels).zip(numbers);
     let known = each.map(|((causes, label), number)| Some((label.clone(), causes.tasks.get(*number)?)));
@@ -148,7 +150,7 @@ fn matching_tasks(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, 
     };
     // Another tool calls its only task otherwise.
     let only = |run: &Run| (name.is_some() && run.info().tasks.len() == 1).then_some(0);
-    let of = |run: &Run, name: &str| run.task(name).or_else(|| only(run));
+    let of = |run: &Run, name: &str| run.task_number(name).or_else(|| only(run));
     let in_all = |name: &String| runs.iter().map(|run| of(run, name)).collect::<Option<Vec<usize>>>();
     let found: Vec<Vec<usize>> = wanted.iter().filter_map(in_all).collect();
     if found.is_empty() {

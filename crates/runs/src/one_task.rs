@@ -7,7 +7,7 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::patterns::SlowChange;
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_analysis::{Caveat, Summary};
-use jitterlab_model::{Activation, Bench, Error, Gap, RunInfo, TaskSpec, TimingStats, Warning};
+use jitterlab_model::{Activation, Bench, Error, Gap, RunInfo, TaskResult, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::Columns;
 
 use crate::Run;
@@ -26,7 +26,7 @@ pub struct OneTask {
     pub caveats: Vec<Caveat>,
     /// Place of its largest latency among its rows; `None` where not every activation is kept.
     worst_row: Option<u64>,
-    /// The run's other tasks, where none was named and this one was taken.
+    /// Names of the run's other tasks, if none was named and this one was taken.
     others: Vec<String>,
     clocks: Option<TwoClocks>,
 }
@@ -56,14 +56,14 @@ impl TwoClocks {
         let apart = TwoClocks { first_due_ns: first.due_ns, millionths, least_ns: 0 };
         let mut least_ns = i64::MAX;
         run.visit(task, Columns::TIMING, |rows| {
-            let latencies = rows.iter().map(|row| row.start_ns - apart.due_ns(row.due_ns));
+            let latencies = rows.iter().map(|row| row.start_ns - apart.due_on_start_clock(row.due_ns));
             least_ns = latencies.fold(least_ns, i64::min);
         })?;
         Ok(Some(TwoClocks { least_ns, ..apart }))
     }
 
-    /// A due time by the clock of the starts.
-    fn due_ns(&self, due_ns: i64) -> i64 {
+    /// Converts a due time to the clock of the starts.
+    fn due_on_start_clock(&self, due_ns: i64) -> i64 {
         let gained_ns = (due_ns - self.first_due_ns) as f64 * self.millionths * 1e-6;
         due_ns + gained_ns.round() as i64 + self.least_ns
     }
@@ -71,7 +71,7 @@ impl TwoClocks {
     /// Activations with their due times by the clock of their starts.
     fn on_start_clock(of: Option<Self>, rows: &[Activation]) -> Cow<'_, [Activation]> {
         let Some(clocks) = of else { return Cow::Borrowed(rows) };
-        rows.iter().map(|row| Activation { due_ns: clocks.due_ns(row.due_ns), ..*row }).collect()
+        rows.iter().map(|row| Activation { due_ns: clocks.due_on_start_clock(row.due_ns), ..*row }).collect()
     }
 }
 
@@ -95,7 +95,7 @@ impl TaskCounts {
     }
 
     fn merge(&mut self, next: &TaskCounts) {
-        self.stats.follow(&next.stats);
+        self.stats.append(&next.stats);
         if let Some((ns, place)) = next.worst.filter(|next| self.worst.is_none_or(|mine| next.0 > mine.0)) {
             self.worst = Some((ns, self.rows + place));
         }
@@ -109,7 +109,7 @@ impl OneTask {
     /// # Errors
     /// There is no such task, it is not periodic, it never ran, or the file cannot be read.
     pub fn new<K: Ord>(run: Run, name: Option<&str>, prefer: impl Fn(&TaskSpec) -> K) -> Result<Self, Error> {
-        let number = run.one_task(name, prefer)?;
+        let number = run.task_or_preferred(name, prefer)?;
         if !run.info().tasks[number].is_periodic() {
             return Err(Error::not_measured(format!(
                 "{}: what was measured is no periodic task, so nothing follows for a motor or a \
@@ -135,7 +135,7 @@ impl OneTask {
                 |all, next| all.merge(&next),
             )?;
             let mut counted = all.swap_remove(number);
-            counted.stats.forget(&run.info().tasks[number].unknown);
+            counted.stats.drop_unknown(&run.info().tasks[number].unknown);
             (counted.stats, counted.worst)
         } else {
             let (mut all, _) = run.timing()?.into_parts();
@@ -148,7 +148,7 @@ impl OneTask {
             )));
         }
         let task = &run.info().tasks[number];
-        let mut caveats = Caveat::on(&Summary::new(task, &stats), task, run.info());
+        let mut caveats = Caveat::for_task(&Summary::new(task, &stats), task, run.info());
         if let Some(TwoClocks { millionths, .. }) = clocks {
             caveats.insert(0, Caveat::TwoClocks { millionths });
         }
@@ -186,12 +186,24 @@ impl OneTask {
         &self.run.info().tasks[self.number].unknown
     }
 
-    /// The run's other tasks, where none was named and this one was taken.
-    pub fn others(&self) -> &[String] {
+    /// Returns true if activations whose records were lost were earlier or later than all that are recorded, or may have
+    /// been.
+    pub fn has_lost_extremes(&self) -> bool {
+        let task = &self.run.info().tasks[self.number];
+        let recorded = self.stats.latency.min_ns().zip(self.stats.latency.max_ns());
+        let is_beyond = |counted: &TaskResult| {
+            let holds_all = |(min, max)| min <= counted.min_latency_ns && counted.max_latency_ns <= max;
+            counted.dropped > 0 && !recorded.is_some_and(holds_all)
+        };
+        !task.knows(Gap::Unseen) || task.result.as_ref().is_some_and(is_beyond)
+    }
+
+    /// Names of the run's other tasks, if none was named and this one was taken.
+    pub fn other_tasks(&self) -> &[String] {
         &self.others
     }
 
-    /// The rows from `before` activations before the worst latency to `after` behind it.
+    /// Row numbers from `before` activations before the worst latency to `after` behind it.
     ///
     /// # Errors
     /// Not every activation is kept.
@@ -212,7 +224,7 @@ impl OneTask {
             .visit(self.number, Columns::TIMING, |rows| visit(&TwoClocks::on_start_clock(self.clocks, rows)))
     }
 
-    /// Activations by their place among the task's rows.
+    /// Activations in these rows of the task.
     ///
     /// # Errors
     /// Not every activation is kept, or the file cannot be read.

@@ -34,7 +34,7 @@ impl Run {
         if request.horizon_ns.is_some_and(|ns| ns <= 0) {
             return Err(Error::bad_use("--horizon is a time ahead").remedy("give one above 0, such as 24h"));
         }
-        let wanted = self.tasks(task)?.into_iter();
+        let wanted = self.task_numbers(task)?.into_iter();
         let (tasks, warnings) = if let Some(window_ns) = request.backtest_ns {
             let tasks =
                 wanted.map(|task| self.backtest_outlook(task, window_ns)).collect::<Result<_, _>>()?;

@@ -34,7 +34,7 @@ pub struct Progress {
 }
 
 impl Run {
-    /// Everything that one pass gathers of each task.
+    /// Scans all tasks in one pass.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -68,17 +68,17 @@ impl Run {
         let mut slices = vec![0; tasks];
         self.for_each_slice(|slice| slices[slice.task] += 1)?;
         Ok((0..tasks)
-            .map(|task| if self.keeps_all_rows(task) { self.rows(task) } else { slices[task] })
+            .map(|task| if self.keeps_all_rows(task) { self.row_count(task) } else { slices[task] })
             .collect())
     }
 
-    /// The one pass.
+    /// Scans all tasks in one pass, each with the series that `series` makes for it.
     fn scan_tasks(
         &self,
         series: impl Fn(usize) -> Option<SeriesBuilder> + Sync,
     ) -> Result<Vec<TaskPass>, Error> {
         let new = |task: usize| TaskPass {
-            scan: TaskScan::new(self.period_ns(task), self.due_times(task)),
+            scan: TaskScan::new(self.period_ns(task), self.expected_due_times(task)),
             series: series(task),
         };
         let mut all: Vec<TaskPass> = match &*self.storage {
@@ -104,7 +104,7 @@ impl Run {
         Ok(all)
     }
 
-    /// The standing figures of each task alone: half of the work of [`Run::scan`].
+    /// Timing statistics of each task alone: half of the work of [`Run::scan`].
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -117,15 +117,15 @@ impl Run {
             }
             _ if (0..stats.len()).all(|task| self.keeps_all_rows(task)) => {
                 stats = self
-                    .accumulate(Columns::TIMING, new, TimingStats::push_all, |all, next| all.follow(&next))?;
+                    .accumulate(Columns::TIMING, new, TimingStats::push_all, |all, next| all.append(&next))?;
             }
             _ => self.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?,
         }
-        stats.iter_mut().zip(&self.info().tasks).for_each(|(stats, task)| stats.forget(&task.unknown));
+        stats.iter_mut().zip(&self.info().tasks).for_each(|(stats, task)| stats.drop_unknown(&task.unknown));
         Ok(self.warned(stats))
     }
 
-    /// Only histograms by the second, and the spikes, were kept.
+    /// Scans a run that kept only spikes and a histogram for each second.
     fn scan_slices(&self, new: impl Fn(usize) -> TaskPass) -> Result<Vec<TaskPass>, Error> {
         let tasks = self.info().tasks.len();
         let mut all: Vec<TaskPass> = (0..tasks).map(new).collect();
@@ -138,7 +138,7 @@ impl Run {
             }
             let period_ns = self.period_ns(task).max(1);
             let place = self.first_index_of(slice);
-            let part = (self.due_times(task) / 8_192).max(1);
+            let part = (self.expected_due_times(task) / 8_192).max(1);
             if let Some((first, stats)) = pending[task].take_if(|(first, _)| *first / part != place / part) {
                 all[task].scan.push_figures(first, &stats);
             }
@@ -160,13 +160,13 @@ impl Run {
         Ok(all)
     }
 
-    /// The place of a slice's first activation on its task's grid.
+    /// Index of a slice's first due time on its task's grid.
     pub(crate) fn first_index_of(&self, slice: &Slice) -> u64 {
         let begin = self.info().tasks[slice.task].result.as_ref().map_or(0, |r| r.first_due_ns);
         u64::try_from((slice.first_due_ns - begin) / self.period_ns(slice.task).max(1)).unwrap_or(0)
     }
 
-    /// Goes through the activations that are kept of one task in order of time.
+    /// Visits the kept activations of one task in order of time.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -190,7 +190,7 @@ impl Run {
         })
     }
 
-    /// Goes through all activations that are kept, each task's in order of time, with the number of their task.
+    /// Visits all kept activations with the number of their task; those of each task in order of time.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -215,14 +215,14 @@ impl Run {
 
     /// Returns the number of parts it can be read in.
     #[must_use]
-    pub fn parts(&self) -> usize {
+    pub fn part_count(&self) -> usize {
         match &*self.storage {
             RunStorage::File(reader) => reader.row_groups().len(),
             RunStorage::Journal(_) | RunStorage::Imported(_) => 1,
         }
     }
 
-    /// Goes through one of its parts as [`Run::for_each_batch`] does through all.
+    /// Visits the activations of one part, as [`Run::for_each_batch`] does those of all.
     ///
     /// # Errors
     /// The file is damaged.
@@ -248,7 +248,7 @@ impl Run {
         Ok(())
     }
 
-    /// The activations of a task at these places among its rows.
+    /// Activations in these rows of a task.
     ///
     /// # Errors
     /// The file cannot be read or is damaged, or not every activation is kept.
@@ -376,14 +376,14 @@ impl Run {
         self.info().tasks[task].spec.period_ns
     }
 
-    /// Due times of a task, as far as is known before reading.
-    fn due_times(&self, task: usize) -> u64 {
+    /// Number of due times of a task, as far as is known before reading.
+    fn expected_due_times(&self, task: usize) -> u64 {
         let known = self.info().tasks[task].result.as_ref().map(|r| r.executed + r.missed);
-        known.unwrap_or_else(|| self.rows(task))
+        known.unwrap_or_else(|| self.row_count(task))
     }
 
-    /// Activations that are kept of a task.
-    pub fn rows(&self, task: usize) -> u64 {
+    /// Number of kept activations of a task.
+    pub fn row_count(&self, task: usize) -> u64 {
         match &*self.storage {
             RunStorage::File(reader) => {
                 reader.row_groups().iter().filter(|g| g.task == task).map(|g| g.rows as u64).sum()
@@ -433,7 +433,7 @@ fn series_step(slice: &Slice) -> Step {
     }
 }
 
-/// The row groups in one stretch for each processor, of about as many activations each; a short run is one stretch.
+/// Divides the row groups into ranges of about as many activations, one for each processor; a short run is one range.
 fn row_group_ranges(reader: &RunReader) -> Vec<Range<usize>> {
     let groups = reader.row_groups();
     let share = match reader.rows() {

@@ -2,14 +2,14 @@
 
 use jitterlab_model::causes::{Cause, CauseClass, Evidence, LateStart};
 use jitterlab_model::causes::{CauseSum, Certainty, LatencyPart, TaskCauses, Tracer};
-use jitterlab_model::warning::{Traced, TracedPart};
+use jitterlab_model::warning::{TracedLatency, TracedPart};
 use jitterlab_model::{RunCauses, RunInfo, Warning};
 
 /// Causes of the latencies at which rtla timerlat stopped, each with the task that it is of; `None` where it traced none.
 pub(crate) fn causes(info: &RunInfo) -> Option<RunCauses> {
     let traced =
         |warning: &Warning| if let Warning::Traced(one) = warning { Some(one.clone()) } else { None };
-    let all: Vec<Traced> = info.warnings.iter().filter_map(traced).collect();
+    let all: Vec<TracedLatency> = info.warnings.iter().filter_map(traced).collect();
     // The interrupt is a stage of the same activation, with the same causes as its thread.
     let is_of = |task: &str, cpu: Option<u16>| match cpu {
         Some(cpu) => task == format!("thr-{cpu:03}"),
@@ -26,7 +26,7 @@ pub(crate) fn causes(info: &RunInfo) -> Option<RunCauses> {
 }
 
 /// Adds a latency in its parts.
-fn add_latency(causes: &mut TaskCauses, one: &Traced) {
+fn add_latency(causes: &mut TaskCauses, one: &TracedLatency) {
     causes.explained += 1;
     causes.lateness_ns = causes.lateness_ns.saturating_add(one.latency_ns);
     causes.latencies.record(one.latency_ns);
@@ -84,7 +84,7 @@ fn count_part(
     (number, evidence)
 }
 
-/// The class of a part in rtla's words.
+/// Class and evidence of a part, from its name in rtla's output.
 fn cause_class(name: &str) -> (CauseClass, Evidence) {
     match name {
         "IRQ handler delay" => (CauseClass::LateInterrupt, Evidence::None),

@@ -87,8 +87,8 @@ impl Run {
         self.path.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// The number of the task of this name.
-    pub fn task(&self, name: &str) -> Option<usize> {
+    /// Number of the task of this name.
+    pub fn task_number(&self, name: &str) -> Option<usize> {
         self.info().tasks.iter().position(|task| task.spec.name == name)
     }
 
@@ -96,13 +96,13 @@ impl Run {
     ///
     /// # Errors
     /// There is no such task, or none at all.
-    pub fn tasks(&self, name: Option<&str>) -> Result<Vec<usize>, Error> {
+    pub fn task_numbers(&self, name: Option<&str>) -> Result<Vec<usize>, Error> {
         let tasks = &self.info().tasks;
         if tasks.is_empty() {
             return Err(no_tasks(&self.path));
         }
         let Some(wanted) = name else { return Ok((0..tasks.len()).collect()) };
-        self.task(wanted).map(|number| vec![number]).ok_or_else(|| {
+        self.task_number(wanted).map(|number| vec![number]).ok_or_else(|| {
             Error::bad_use(format!(
                 "{} has no task {wanted:?}: it has {}",
                 self.path.display(),
@@ -111,16 +111,16 @@ impl Run {
         })
     }
 
-    /// The number of the task of this name, or without one of the task that `prefer` gives the smallest key.
+    /// Number of the task of this name or, without a name, of the task that `prefer` gives the smallest key.
     ///
     /// # Errors
     /// There is no such task.
-    pub fn one_task<K: Ord>(
+    pub fn task_or_preferred<K: Ord>(
         &self,
         name: Option<&str>,
         prefer: impl Fn(&TaskSpec) -> K,
     ) -> Result<usize, Error> {
-        let best = self.tasks(name)?.into_iter().min_by_key(|i| prefer(&self.info().tasks[*i].spec));
+        let best = self.task_numbers(name)?.into_iter().min_by_key(|i| prefer(&self.info().tasks[*i].spec));
         best.ok_or_else(|| no_tasks(&self.path))
     }
 

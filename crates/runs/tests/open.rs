@@ -146,7 +146,7 @@ fn run_files_of_format_1_still_open() {
 fn a_wrong_name_lists_the_right_ones() {
     let folder = TempDir::new().unwrap();
     let run = Run::open(histogram(&folder), &Hints::default()).unwrap();
-    let error = run.tasks(Some("servo")).unwrap_err().to_string();
+    let error = run.task_numbers(Some("servo")).unwrap_err().to_string();
     assert!(error.contains("servo") && error.contains("thread0"), "{error}");
 }
 

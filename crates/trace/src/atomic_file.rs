@@ -12,7 +12,7 @@ use jitterlab_model::Error;
 use tempfile::{Builder, NamedTempFile};
 
 use crate::entropy;
-use crate::error::{exists, no_directory, no_file, still_recording};
+use crate::error::{already_exists, no_directory, not_a_file, still_recording};
 use crate::frame::{PARTS_MAGIC, is_journal};
 use crate::paths::{directory_of, journal_path};
 
@@ -28,14 +28,14 @@ use crate::paths::{directory_of, journal_path};
 /// As above; a link that leads nowhere, a block device, a socket or a directory; a place that cannot be written.
 pub fn write(path: impl AsRef<Path>, content: &[u8], force: bool) -> Result<(), Error> {
     let path = path.as_ref();
-    write_by(path, force, |out| out.write_all(content).map_err(Error::file("write", path)))
+    write_with(path, force, |out| out.write_all(content).map_err(Error::file("write", path)))
 }
 
-/// Writes content that is made while it is written: where `fill` fails, nothing is replaced.
+/// Writes the content that `fill` makes; where it fails, nothing is replaced.
 ///
 /// # Errors
 /// As [`write`], or the error of `fill`.
-pub fn write_by<T>(
+pub fn write_with<T>(
     path: &Path,
     force: bool,
     fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>,
@@ -51,7 +51,7 @@ pub fn write_by<T>(
         Ok(found) if found.is_dir() => {
             return Err(Error::file("write", path)(io::ErrorKind::IsADirectory.into()));
         }
-        Ok(_) => return fill(&mut stream(path)?),
+        Ok(_) => return fill(&mut open_stream(path)?),
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(Error::file("write", path)(e)),
         Err(_) if fs::symlink_metadata(path).is_ok() => {
             return Err(Error::bad_use(format!("{} is a link that leads nowhere", path.display()))
@@ -61,7 +61,7 @@ pub fn write_by<T>(
     };
     check_no_journal(path)?;
     check_no_journal(&target)?;
-    let mut file = temporary(&target)?;
+    let mut file = create_temporary(&target)?;
     let filled = fill(file.as_file_mut())?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions).map_err(Error::file("write", path))?;
@@ -71,17 +71,17 @@ pub fn write_by<T>(
     Ok(filled)
 }
 
-/// A device or FIFO takes the bytes as they come.
-fn stream(path: &Path) -> Result<File, Error> {
+/// Opens a device or FIFO, which takes the bytes as they come.
+fn open_stream(path: &Path) -> Result<File, Error> {
     let stream = |of: fs::FileType| of.is_char_device() || of.is_fifo();
     let kind = fs::metadata(path).map_err(Error::file("write", path))?.file_type();
     if !stream(kind) {
-        return Err(no_file(path));
+        return Err(not_a_file(path));
     }
     let file = File::options().write(true).open(path).map_err(Error::file("write", path))?;
     // It may have become something else since it was looked at.
     if !file.metadata().is_ok_and(|opened| stream(opened.file_type())) {
-        return Err(no_file(path));
+        return Err(not_a_file(path));
     }
     Ok(file)
 }
@@ -90,11 +90,11 @@ fn stream(path: &Path) -> Result<File, Error> {
 const PREFIX: &str = ".jitterlab-";
 const SUFFIX: &str = ".tmp";
 
-/// A new file in the target's folder, removed again unless it gets the target's name. Files that killed processes left
+/// Creates a file in the target's folder, which is removed again unless it gets the target's name. Files that killed processes left
 /// next to it are removed.
-pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, Error> {
+pub(crate) fn create_temporary(target: &Path) -> Result<NamedTempFile, Error> {
     let directory = existing_directory(target)?;
-    sweep(&directory);
+    remove_leftovers(&directory);
     loop {
         let file = Builder::new()
             .prefix(PREFIX)
@@ -128,7 +128,7 @@ pub fn remove_unfinished() {
 }
 
 /// Removes the files in a folder that killed processes were writing; returns their paths.
-pub fn sweep(folder: &Path) -> Vec<PathBuf> {
+pub fn remove_leftovers(folder: &Path) -> Vec<PathBuf> {
     let named = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with(PREFIX) && name.ends_with(SUFFIX)
@@ -156,8 +156,8 @@ pub(crate) enum FileContent {
     LiveJournal,
 }
 
-/// Looks into a regular file; never waits for a file of another kind.
-pub(crate) fn content_of(path: &Path) -> FileContent {
+/// Kind of a regular file by its first bytes and lock; never waits for a file of another kind.
+pub(crate) fn detect_content(path: &Path) -> FileContent {
     if !fs::metadata(path).is_ok_and(|m| m.is_file()) {
         return FileContent::Other;
     }
@@ -175,7 +175,7 @@ pub(crate) fn content_of(path: &Path) -> FileContent {
 }
 
 fn check_replaceable(path: &Path, force: bool) -> Result<(), Error> {
-    match content_of(path) {
+    match detect_content(path) {
         FileContent::LiveJournal => Err(still_recording(path)),
         FileContent::Journal | FileContent::Parquet if !force => {
             Err(Error::bad_use(format!("{} holds a measurement", path.display()))
@@ -188,7 +188,7 @@ fn check_replaceable(path: &Path, force: bool) -> Result<(), Error> {
 /// Refuses a name that belongs to the run of a journal next to it.
 fn check_no_journal(path: &Path) -> Result<(), Error> {
     let journal = journal_path(path);
-    match content_of(&journal) {
+    match detect_content(&journal) {
         FileContent::Journal | FileContent::LiveJournal => Err(Error::bad_use(format!(
             "{} is the name of the run that {} holds (`jitterlab recover {}` makes a run \
              file of it once it is not being recorded any more)",
@@ -212,11 +212,11 @@ fn existing_directory(path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Refuses to begin a run under a name that is taken, where its directory is missing, or where no run file can be written.
-pub(crate) fn check_free(path: &Path) -> Result<(), Error> {
+pub(crate) fn check_name_free(path: &Path) -> Result<(), Error> {
     existing_directory(path)?;
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() || found.is_dir() || found.is_symlink() => Err(exists(path)),
-        Ok(_) => Err(no_file(path)),
+        Ok(found) if found.is_file() || found.is_dir() || found.is_symlink() => Err(already_exists(path)),
+        Ok(_) => Err(not_a_file(path)),
         Err(_) if !entropy::has_random_bytes() => Err(Error::refused(format!(
             "cannot write {}: this system gives programs no random numbers, which writing a \
              run file takes",
@@ -238,7 +238,7 @@ mod tests {
     fn what_a_killed_process_was_writing_is_taken_away_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let written = temporary(&at("one.html")).unwrap();
+        let written = create_temporary(&at("one.html")).unwrap();
         fs::write(at(".jitterlab-left.tmp"), "half a page").unwrap();
         fs::write(at("precious"), "1").unwrap();
         std::os::unix::fs::symlink(at("precious"), at(".jitterlab-link.tmp")).unwrap();
@@ -248,12 +248,12 @@ mod tests {
         for name in ["precious", ".jitterlab-link.tmp", ".jitterlab-folder.tmp", "two.html"] {
             assert!(at(name).exists(), "{name}");
         }
-        assert!(written.path().exists() && sweep(folder.path()).is_empty());
+        assert!(written.path().exists() && remove_leftovers(folder.path()).is_empty());
         // A file that has its name is none that is being recorded.
         let kept = written.persist(at("one.html")).unwrap();
-        assert_eq!(content_of(&at("one.html")), FileContent::Other);
+        assert_eq!(detect_content(&at("one.html")), FileContent::Other);
         drop(kept);
-        let left = temporary(&at("one.html")).unwrap().into_temp_path().keep().unwrap();
-        assert_eq!(sweep(folder.path()), [left]);
+        let left = create_temporary(&at("one.html")).unwrap().into_temp_path().keep().unwrap();
+        assert_eq!(remove_leftovers(folder.path()), [left]);
     }
 }

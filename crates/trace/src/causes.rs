@@ -33,15 +33,15 @@ enum Row {
 
 pub(crate) fn encode(causes: &RunCauses) -> io::Result<Vec<u8>> {
     let mut lines = Vec::new();
-    put(&mut lines, &Row::Tracer(causes.tracer.clone()))?;
+    write_row(&mut lines, &Row::Tracer(causes.tracer.clone()))?;
     let mut late: Vec<(usize, Vec<u8>)> = Vec::new();
     for (number, task) in causes.tasks.iter().enumerate() {
         for of in &task.causes {
-            put(&mut lines, &Row::Cause(number, of.clone()))?;
+            write_row(&mut lines, &Row::Cause(number, of.clone()))?;
         }
         for start in &task.worst_starts {
             let mut line = Vec::new();
-            put(&mut line, &Row::Late(number, start.clone()))?;
+            write_row(&mut line, &Row::Late(number, start.clone()))?;
             late.push((number, line));
         }
     }
@@ -55,12 +55,12 @@ pub(crate) fn encode(causes: &RunCauses) -> io::Result<Vec<u8>> {
     for (number, task) in causes.tasks.iter().enumerate() {
         let left_out = task.left_out + left_out.get(&number).copied().unwrap_or(0);
         let figures = TaskCauses { causes: Vec::new(), worst_starts: Vec::new(), left_out, ..task.clone() };
-        put(&mut lines, &Row::Task(number, figures))?;
+        write_row(&mut lines, &Row::Task(number, figures))?;
     }
     zstd::bulk::compress(&lines, zstd::DEFAULT_COMPRESSION_LEVEL)
 }
 
-fn put(lines: &mut Vec<u8>, row: &Row) -> io::Result<()> {
+fn write_row(lines: &mut Vec<u8>, row: &Row) -> io::Result<()> {
     serde_json::to_writer(&mut *lines, row)?;
     lines.push(b'\n');
     Ok(())

@@ -16,8 +16,8 @@ use parquet::errors::Result;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 use parquet::file::writer::SerializedFileWriter;
 
-use crate::column::{Source, footer};
-use crate::error::{changed, damage};
+use crate::column::{Source, read_footer};
+use crate::error::{checksum_mismatch, damage};
 use crate::layout::CREATED_BY;
 
 /// Metadata key of the checksums of column chunks: for each row group one for each column.
@@ -35,7 +35,7 @@ pub(crate) type ColumnChecksums = [u32; 8];
 /// A Parquet file being written, whose bytes are counted as they pass.
 pub(crate) type Writer = SerializedFileWriter<ChecksummedFile>;
 
-/// A file and the checksum of the bytes written since [`ChecksummedFile::take`].
+/// A file and the checksum of the bytes written since [`ChecksummedFile::take_checksum`].
 pub(crate) struct ChecksummedFile {
     file: File,
     hasher: crc32fast::Hasher,
@@ -46,7 +46,7 @@ impl ChecksummedFile {
         ChecksummedFile { file, hasher: crc32fast::Hasher::new() }
     }
 
-    fn take(&mut self) -> u32 {
+    fn take_checksum(&mut self) -> u32 {
         std::mem::take(&mut self.hasher).finalize()
     }
 }
@@ -63,10 +63,10 @@ impl Write for ChecksummedFile {
     }
 }
 
-/// Begins a part of the file whose checksum is of interest.
-pub(crate) fn begin_part(file: &mut Writer) -> Result<()> {
+/// Restarts the checksum for the next part of the file.
+pub(crate) fn restart_checksum(file: &mut Writer) -> Result<()> {
     file.flush()?;
-    file.inner_mut().take();
+    file.inner_mut().take_checksum();
     Ok(())
 }
 
@@ -81,25 +81,25 @@ pub(crate) fn check_last_group(file: &mut Writer) -> Result<ColumnChecksums> {
     let (mut found, mut all) = (ColumnChecksums::default(), crc32fast::Hasher::new());
     for (column, crc) in group.iter().flat_map(RowGroupMetaData::columns).zip(&mut found) {
         let (offset, length) = column.byte_range();
-        let bytes = passing.file.part(offset, length)?;
+        let bytes = passing.file.read_part(offset, length)?;
         *crc = crc32fast::hash(&bytes);
         all.update(&bytes);
     }
-    match passing.take() == all.finalize() {
+    match passing.take_checksum() == all.finalize() {
         true => Ok(found),
         false => Err(damage("what was read back is not what was written")),
     }
 }
 
-/// The entry of the footer's checksum, to be sealed when the file is complete.
-pub(crate) fn blank_entry() -> KeyValue {
+/// Metadata entry for the footer's checksum, still blank until [`seal`] writes it.
+pub(crate) fn unsealed_entry() -> KeyValue {
     KeyValue::new(FOOTER_KEY.into(), BLANK.to_owned())
 }
 
 /// Writes the footer's checksum into a complete file.
 pub(crate) fn seal(file: &File) -> Result<()> {
-    let (begin, bytes) = footer(file, file.metadata()?.len())?.ok_or_else(changed)?;
-    let at = checksum_position(&bytes).ok_or_else(changed)?;
+    let (begin, bytes) = read_footer(file, file.metadata()?.len())?.ok_or_else(checksum_mismatch)?;
+    let at = checksum_position(&bytes).ok_or_else(checksum_mismatch)?;
     let value = format!("crc32:{:08x}", crc32fast::hash(&bytes));
     file.write_all_at(value.as_bytes(), begin + at as u64)?;
     Ok(())
@@ -127,12 +127,12 @@ pub(crate) fn is_ours(metadata: &ParquetMetaData) -> bool {
     metadata.file_metadata().created_by() == Some(CREATED_BY)
 }
 
-/// The checksums of chunks as the metadata's text.
+/// Formats the checksums of column chunks as the text in the metadata.
 pub(crate) fn to_text(groups: &[ColumnChecksums]) -> String {
     groups.iter().flatten().map(|crc| format!("{crc:08x}")).collect()
 }
 
-/// Reads the text of [`written`].
+/// Reads the text of [`to_text`]; `None` if it is not such.
 pub(crate) fn from_text(text: &str) -> Option<Vec<ColumnChecksums>> {
     let (numbers, rest) = text.as_bytes().as_chunks::<8>();
     let number = |hex: &[u8; 8]| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok();

@@ -42,8 +42,8 @@ impl RowEncoder {
         }
     }
 
-    /// Rows since the last [`RowEncoder::take`].
-    pub(crate) fn rows(&self) -> u32 {
+    /// Rows since the last [`RowEncoder::take_bytes`].
+    pub(crate) fn row_count(&self) -> u32 {
         self.rows
     }
 
@@ -80,7 +80,7 @@ impl RowEncoder {
     }
 
     /// Appends the bytes of all rows so far to `out` and starts afresh; returns how many rows they are.
-    pub(crate) fn take(&mut self, out: &mut Vec<u8>) -> u32 {
+    pub(crate) fn take_bytes(&mut self, out: &mut Vec<u8>) -> u32 {
         self.close_segment();
         out.append(&mut self.closed);
         self.last = None;
@@ -88,7 +88,7 @@ impl RowEncoder {
     }
 }
 
-/// Reads the rows that [`RowEncoder::take`] wrote onto the end of `rows`; `None` if the bytes are not such, or the rows
+/// Reads the rows that [`RowEncoder::take_bytes`] wrote onto the end of `rows`; `None` if the bytes are not such, or the rows
 /// cannot be.
 ///
 /// At most `limit` rows are accepted, so that damaged input cannot ask for unbounded memory.
@@ -131,7 +131,7 @@ mod tests {
         let mut encoder = RowEncoder::new(period_ns);
         rows.iter().for_each(|a| encoder.push(a));
         let mut bytes = Vec::new();
-        assert_eq!(encoder.take(&mut bytes) as usize, rows.len());
+        assert_eq!(encoder.take_bytes(&mut bytes) as usize, rows.len());
         bytes
     }
 

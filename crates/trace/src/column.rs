@@ -16,7 +16,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{changed, damage};
+use crate::error::{checksum_mismatch, damage};
 use crate::thrift;
 
 thread_local! {
@@ -26,13 +26,13 @@ thread_local! {
 
 /// Something that holds a Parquet file.
 pub(crate) trait Source {
-    /// A part of it; an error if it does not reach that far.
-    fn part(&self, offset: u64, length: u64) -> Result<Bytes>;
+    /// Reads `length` bytes at `offset`; an error if it does not reach that far.
+    fn read_part(&self, offset: u64, length: u64) -> Result<Bytes>;
 }
 
 impl Source for File {
     /// Reads by position: clones of a file share one position, so that threads would disturb each other.
-    fn part(&self, offset: u64, length: u64) -> Result<Bytes> {
+    fn read_part(&self, offset: u64, length: u64) -> Result<Bytes> {
         let size = self.metadata()?.len();
         if offset.checked_add(length).is_none_or(|end| end > size) {
             return Err(damage("a part of it lies behind its end"));
@@ -44,7 +44,7 @@ impl Source for File {
 }
 
 impl Source for Bytes {
-    fn part(&self, offset: u64, length: u64) -> Result<Bytes> {
+    fn read_part(&self, offset: u64, length: u64) -> Result<Bytes> {
         match offset.checked_add(length) {
             Some(end) if end <= self.len() as u64 => Ok(self.slice(offset as usize..end as usize)),
             _ => Err(damage("a part of it lies behind its end")),
@@ -72,7 +72,7 @@ impl FileRange {
     }
 
     pub(crate) fn read(self, file: &File) -> Result<Bytes> {
-        let bytes = file.part(self.offset, self.length)?;
+        let bytes = file.read_part(self.offset, self.length)?;
         check_crc(&bytes, self.crc32)?;
         Ok(bytes)
     }
@@ -118,15 +118,15 @@ impl ChunkReader for Chunk {
 ///
 /// # Errors
 /// The described length is more than its bytes, or it cannot be read.
-pub(crate) fn footer(source: &impl Source, size: u64) -> Result<Option<(u64, Bytes)>> {
+pub(crate) fn read_footer(source: &impl Source, size: u64) -> Result<Option<(u64, Bytes)>> {
     // Behind it are its length and the letters of a Parquet file.
     let Some(end) = size.checked_sub(8) else { return Ok(None) };
-    let last = source.part(end, 8)?;
+    let last = source.read_part(end, 8)?;
     let [a, b, c, d, b'P', b'A', b'R', b'1'] = last[..] else { return Ok(None) };
     let length = u64::from(u32::from_le_bytes([a, b, c, d]));
     let Some(begin) = end.checked_sub(length) else { return Ok(None) };
-    let footer = source.part(begin, length)?;
-    thrift::check(&footer)?;
+    let footer = source.read_part(begin, length)?;
+    thrift::check_structure(&footer)?;
     Ok(Some((begin, footer)))
 }
 
@@ -150,13 +150,13 @@ pub(crate) fn without_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Checks bytes against their checksum; a file without one passes.
 fn check_crc(bytes: &[u8], expected: Option<u32>) -> Result<()> {
     match expected {
-        Some(crc) if crc != crc32fast::hash(bytes) => Err(changed()),
+        Some(crc) if crc != crc32fast::hash(bytes) => Err(checksum_mismatch()),
         _ => Ok(()),
     }
 }
 
-/// Position of a column in a row group, and its length.
-pub(crate) fn range(meta: &ColumnChunkMetaData) -> Result<(u64, u64)> {
+/// Position and length of a column chunk in the file.
+pub(crate) fn chunk_range(meta: &ColumnChunkMetaData) -> Result<(u64, u64)> {
     let begin = meta.dictionary_page_offset().unwrap_or(meta.data_page_offset());
     match (u64::try_from(begin), u64::try_from(meta.compressed_size())) {
         (Ok(offset), Ok(length)) => Ok((offset, length)),
@@ -165,7 +165,7 @@ pub(crate) fn range(meta: &ColumnChunkMetaData) -> Result<(u64, u64)> {
 }
 
 /// Opens a column of a row group, and compares its bytes with their checksum.
-pub(crate) fn open<T: DataType>(
+pub(crate) fn open_column<T: DataType>(
     source: &impl Source,
     group: &RowGroupMetaData,
     column: usize,
@@ -175,8 +175,8 @@ pub(crate) fn open<T: DataType>(
     if meta.column_type() != T::get_physical_type() {
         return Err(damage(format!("column {} has another type", meta.column_path().string())));
     }
-    let (offset, length) = range(meta)?;
-    let bytes = source.part(offset, length)?;
+    let (offset, length) = chunk_range(meta)?;
+    let bytes = source.read_part(offset, length)?;
     check_crc(&bytes, checksum)?;
     thrift::check_pages(&bytes)?;
     let rows = usize::try_from(group.num_rows())
@@ -187,18 +187,18 @@ pub(crate) fn open<T: DataType>(
 }
 
 /// Reads a whole column of an embedded table.
-pub(crate) fn read<T: DataType>(
+pub(crate) fn read_column<T: DataType>(
     source: &impl Source,
     group: &RowGroupMetaData,
     column: usize,
     rows: usize,
 ) -> Result<Vec<T::T>> {
     let mut values = Vec::new();
-    read_until(&mut open::<T>(source, group, column, None)?, rows, &mut values)?;
+    read_until(&mut open_column::<T>(source, group, column, None)?, rows, &mut values)?;
     Ok(values)
 }
 
-/// Reads on until `values` has `rows` of them.
+/// Reads values until there are `rows` of them; a missing one is an error.
 pub(crate) fn read_until<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,

@@ -64,8 +64,8 @@ pub(crate) struct Decoder {
     pub(crate) common: Activation,
 }
 
-/// A row group to be decoded.
-pub(crate) struct Part<'a> {
+/// A row group of a file, to be decoded.
+pub(crate) struct RowGroupSource<'a> {
     pub(crate) file: &'a File,
     pub(crate) group: &'a RowGroupMetaData,
     /// The checksums of its columns, if the file has any.
@@ -75,22 +75,22 @@ pub(crate) struct Part<'a> {
 /// A column and the field it goes into.
 struct Column<T: DataType> {
     reader: ColumnReaderImpl<T>,
-    put: Put<T::T>,
+    put: SetField<T::T>,
     values: Vec<T::T>,
 }
 
 /// Puts values into the same field of as many activations.
-type Put<T> = fn(&mut [Activation], &[T]);
+type SetField<T> = fn(&mut [Activation], &[T]);
 
-/// The body of a [`Put`]: a loop of its own for each field.
-fn put<T: Copy>(rows: &mut [Activation], values: &[T], set: impl Fn(&mut Activation, T)) {
+/// The body of a [`SetField`]: a loop of its own for each field.
+fn set_fields<T: Copy>(rows: &mut [Activation], values: &[T], set: impl Fn(&mut Activation, T)) {
     rows.iter_mut().zip(values).for_each(|(a, v)| set(a, *v));
 }
 
 impl<T: DataType<T: Copy>> Column<T> {
-    fn open(part: &Part<'_>, number: usize, put: Put<T::T>) -> Result<Self> {
+    fn open(part: &RowGroupSource<'_>, number: usize, put: SetField<T::T>) -> Result<Self> {
         let checksum = part.checksums.map(|columns| columns[number]);
-        let reader = column::open(part.file, part.group, number, checksum)?;
+        let reader = column::open_column(part.file, part.group, number, checksum)?;
         Ok(Column { reader, put, values: Vec::with_capacity(BATCH) })
     }
 
@@ -103,7 +103,7 @@ impl<T: DataType<T: Copy>> Column<T> {
 }
 
 impl Decoder {
-    pub(crate) fn open(part: &Part<'_>, columns: Columns) -> Result<Self> {
+    pub(crate) fn open(part: &RowGroupSource<'_>, columns: Columns) -> Result<Self> {
         let mut decoder = Decoder { long: Vec::new(), short: Vec::new(), common: Activation::default() };
         let mut long = |number, name, put| -> Result<()> {
             if columns.contains(name) {
@@ -111,22 +111,22 @@ impl Decoder {
             }
             Ok(())
         };
-        long(1, Columns::INDEX, |rows, values| put(rows, values, |a, v| a.index = v as u64))?;
-        long(2, Columns::DUE, |rows, values| put(rows, values, |a, v| a.due_ns = v))?;
-        long(3, Columns::START, |rows, values| put(rows, values, |a, v| a.start_ns = v))?;
-        long(4, Columns::END, |rows, values| put(rows, values, |a, v| a.end_ns = v))?;
+        long(1, Columns::INDEX, |rows, values| set_fields(rows, values, |a, v| a.index = v as u64))?;
+        long(2, Columns::DUE, |rows, values| set_fields(rows, values, |a, v| a.due_ns = v))?;
+        long(3, Columns::START, |rows, values| set_fields(rows, values, |a, v| a.start_ns = v))?;
+        long(4, Columns::END, |rows, values| set_fields(rows, values, |a, v| a.end_ns = v))?;
         let common = &mut decoder.common;
-        let mut short = |number, name, put: Put<i32>| -> Result<()> {
-            match only_value(part.group, number).filter(|_| columns.contains(name)) {
+        let mut short = |number, name, put: SetField<i32>| -> Result<()> {
+            match constant_value(part.group, number).filter(|_| columns.contains(name)) {
                 Some(value) => put(std::slice::from_mut(common), &[value]),
                 None if columns.contains(name) => decoder.short.push(Column::open(part, number, put)?),
                 None => {}
             }
             Ok(())
         };
-        short(5, Columns::CPU, |rows, values| put(rows, values, |a, v| a.cpu = v as u16))?;
-        short(6, Columns::MISSED, |rows, values| put(rows, values, |a, v| a.missed = v as u32))?;
-        short(7, Columns::FLAGS, |rows, values| put(rows, values, |a, v| a.flags = Flags(v as u16)))?;
+        short(5, Columns::CPU, |rows, values| set_fields(rows, values, |a, v| a.cpu = v as u16))?;
+        short(6, Columns::MISSED, |rows, values| set_fields(rows, values, |a, v| a.missed = v as u32))?;
+        short(7, Columns::FLAGS, |rows, values| set_fields(rows, values, |a, v| a.flags = Flags(v as u16)))?;
         Ok(decoder)
     }
 
@@ -137,8 +137,8 @@ impl Decoder {
     }
 }
 
-/// The value that a whole column of a row group has, if it has but one.
-pub(crate) fn only_value(group: &RowGroupMetaData, column: usize) -> Option<i32> {
+/// Value that all rows of a column have, if its statistics show a single one.
+pub(crate) fn constant_value(group: &RowGroupMetaData, column: usize) -> Option<i32> {
     match group.column(column).statistics() {
         Some(Statistics::Int32(s)) if s.min_opt() == s.max_opt() => s.min_opt().copied(),
         _ => None,

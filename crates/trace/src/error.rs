@@ -50,7 +50,7 @@ pub(crate) fn no_directory(path: &Path, directory: &Path) -> Error {
     .remedy("create it first or choose another place")
 }
 
-pub(crate) fn exists(path: &Path) -> Error {
+pub(crate) fn already_exists(path: &Path) -> Error {
     Error::bad_use(format!("{} exists already", path.display()))
         .remedy("choose another name, or remove it if it is no longer needed")
         .case(FileProblem::Exists)
@@ -68,7 +68,7 @@ pub(crate) fn still_recording(path: &Path) -> Error {
         .case(FileProblem::StillRecording)
 }
 
-pub(crate) fn no_file(path: &Path) -> Error {
+pub(crate) fn not_a_file(path: &Path) -> Error {
     Error::bad_use(format!("{} is not a file", path.display()))
         .remedy("choose another name")
         .case(FileProblem::NoFile)
@@ -102,7 +102,7 @@ pub(crate) fn unknown_output(path: &Path, mentioned: Option<&str>) -> Error {
     .case(FileProblem::UnknownOutput)
 }
 
-/// A run file whose content contradicts itself.
+/// Error for a run file whose content contradicts itself.
 pub(crate) fn damaged(path: &Path, why: impl Into<Cause>) -> Error {
     Error::damaged(format!("{} is damaged", path.display()))
         .because(why)
@@ -113,15 +113,15 @@ pub(crate) fn bad_causes(path: &Path, why: impl Display) -> Error {
     damaged(path, format!("the causes of late activations cannot be read ({why})"))
 }
 
-/// The journal could not be turned into the run file; it is kept.
-pub(crate) fn not_closed(path: &Path, journal: &Path, why: impl Into<Cause>) -> Error {
+/// Error for a journal that could not be turned into the run file, and is kept.
+pub(crate) fn run_not_closed(path: &Path, journal: &Path, why: impl Into<Cause>) -> Error {
     let journal = journal.display();
     Error::refused(format!("{} could not be written", path.display())).because(why).remedy(format!(
         "everything recorded is kept in {journal}: recover it with `jitterlab recover {journal}` once there is room, or into another directory with `-o FILE`"
     ))
 }
 
-/// The run file could not be made where it belongs, and is elsewhere.
+/// Error for a run file that could not be made where it belongs, and is elsewhere.
 pub(crate) fn saved_elsewhere(path: &Path, elsewhere: &Path, why: impl Into<Cause>) -> Error {
     Error::refused(format!("{} could not be written", path.display())).because(why).remedy(format!(
         "its journal is not there any more; everything recorded is in {}: move that to where it belongs",
@@ -129,8 +129,8 @@ pub(crate) fn saved_elsewhere(path: &Path, elsewhere: &Path, why: impl Into<Caus
     ))
 }
 
-/// The run file could not be made, and the journal has lost its name.
-pub(crate) fn gone(path: &Path, journal: &Path, why: impl Into<Cause>) -> Error {
+/// Error for a run file that could not be made, and whose journal has lost its name.
+pub(crate) fn journal_gone(path: &Path, journal: &Path, why: impl Into<Cause>) -> Error {
     let what = format!("{} could not be written, and its journal is not there any more", path.display());
     Error::refused(what).because(why).remedy(format!(
         "look for {} where its directory was moved to",
@@ -138,8 +138,8 @@ pub(crate) fn gone(path: &Path, journal: &Path, why: impl Into<Cause>) -> Error 
     ))
 }
 
-/// The run file holds less than was recorded.
-pub(crate) fn lost(path: &Path, journal: &Path, recorded: u64, read: u64) -> Error {
+/// Error for a run file that holds less than was recorded.
+pub(crate) fn records_lost(path: &Path, journal: &Path, recorded: u64, read: u64) -> Error {
     let (path, journal) = (path.display(), journal.display());
     Error::refused(format!(
         "{path} holds {read} of the {recorded} activations that were recorded: another program changed the journal meanwhile. \
@@ -148,13 +148,13 @@ pub(crate) fn lost(path: &Path, journal: &Path, recorded: u64, read: u64) -> Err
     .case(FileProblem::Lost)
 }
 
-/// Bytes that are not those that their checksum is of.
-pub(crate) fn changed() -> ParquetError {
+/// Error for bytes that do not match their checksum.
+pub(crate) fn checksum_mismatch() -> ParquetError {
     damage("its bytes have changed since it was written, as their checksum shows")
 }
 
-/// A file whose descriptor is somebody else's now.
-pub(crate) fn closed() -> io::Error {
+/// Error for a file whose descriptor was closed, or is another file's now.
+pub(crate) fn descriptor_closed() -> io::Error {
     io::Error::other("the program closed its descriptor")
 }
 
@@ -176,8 +176,8 @@ pub(crate) fn recording_ended(path: &Path, rows: u64, cause: io::Error) -> Error
     }
 }
 
-/// Another tool's output that would fill the memory.
-pub(crate) fn too_long(path: &Path, most: u64) -> Error {
+/// Error for an output of another tool that would fill the memory.
+pub(crate) fn output_too_long(path: &Path, most: u64) -> Error {
     Error::damaged(format!("{} is longer than {} MiB", path.display(), most >> 20))
         .remedy("split it, or keep only a part of it")
 }
@@ -191,13 +191,13 @@ pub(crate) fn damage(what: impl Into<String>) -> ParquetError {
     ParquetError::External(Box::new(Error::damaged(what)))
 }
 
-/// Values that no measurement can have given, likewise.
-pub(crate) fn impossible(why: Error) -> ParquetError {
+/// Values that no measurement can give, in the form that passes through the Parquet library.
+pub(crate) fn impossible_values(why: Error) -> ParquetError {
     ParquetError::External(Box::new(why.within("it holds what cannot be")))
 }
 
-/// Damage as the Parquet library reports it, without its words for the way here.
-pub(crate) fn damage_of(error: ParquetError) -> Cause {
+/// Cause of an error that passed through the Parquet library, without its words.
+pub(crate) fn cause_of(error: ParquetError) -> Cause {
     match error {
         ParquetError::External(inner) => inner,
         other => other.to_string().into(),
@@ -210,7 +210,7 @@ pub(crate) enum Unreadable {
     #[error("it holds no measurement")]
     Nothing,
     #[error("a second measurement begins; split the file before it, and read each part for itself")]
-    Second,
+    SecondMeasurement,
     #[error("it is cut short: its last figures are missing")]
     Cut,
     #[error("{} have a period each: say them in this order, such as --period 25us --period 1ms", .tasks.join(" and "))]

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::codec::{self, RowEncoder};
 use crate::error::{being_recorded, not_a_run_file};
-use crate::frame::{Kind, PARTS_MAGIC, put, whole_frames};
+use crate::frame::{FrameKind, PARTS_MAGIC, put_frame, whole_frames};
 
 /// The largest file that is gone on with.
 const LARGEST_BYTES: u64 = 4 << 30;
@@ -48,12 +48,12 @@ struct Part {
 }
 
 impl FinishedParts {
-    /// Creates it without a file: no part is kept.
+    /// Creates a collection without a file: no part is kept.
     pub fn without_file() -> Self {
         Self::default()
     }
 
-    /// Opens the parts that the same command left in a folder, or begins it. `request` is all that decides the
+    /// Opens the parts that the same command left in a folder, or begins with none. `request` is all that decides the
     /// measurement.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl FinishedParts {
         let mut bytes = Vec::new();
         (&file).take(LARGEST_BYTES).read_to_end(&mut bytes).map_err(failed("read"))?;
         let good_bytes = match bytes.strip_prefix(PARTS_MAGIC) {
-            Some(frames) => parts.read(frames),
+            Some(frames) => parts.read_frames(frames),
             None if PARTS_MAGIC.starts_with(&bytes) => 0,
             None => return Err(not_a_run_file(&path, Error::damaged("it does not begin as a journal does"))),
         };
@@ -94,23 +94,23 @@ impl FinishedParts {
     }
 
     /// Reads the whole parts after the beginning, and returns the position of their end.
-    fn read(&mut self, frames: &[u8]) -> u64 {
+    fn read_frames(&mut self, frames: &[u8]) -> u64 {
         let mut good_bytes = PARTS_MAGIC.len() as u64;
         let (mut at, mut part) = (good_bytes, Part::default());
         for frame in whole_frames(frames) {
-            at += frame.bytes();
+            at += frame.byte_length();
             match frame.kind {
-                Kind::Rows => {
+                FrameKind::Rows => {
                     if codec::decode(frame.payload, 0, frame.payload.len(), &mut part.rows).is_none() {
                         break;
                     }
                 }
-                Kind::Info => {
+                FrameKind::Info => {
                     part.value = frame.payload.to_vec();
                     self.before.push(std::mem::take(&mut part));
                     good_bytes = at;
                 }
-                Kind::Slice | Kind::Causes => break,
+                FrameKind::Slice | FrameKind::Causes => break,
             }
         }
         good_bytes
@@ -126,7 +126,7 @@ impl FinishedParts {
         self.kept.as_ref().map(|kept| kept.path.as_path())
     }
 
-    /// The next part, if an earlier call has measured it.
+    /// Returns the next part, if an earlier call has measured it.
     pub fn next_kept<T: DeserializeOwned>(&mut self) -> Option<(T, Vec<Activation>)> {
         let part = self.before.pop()?;
         let read = serde_json::from_slice(&part.value).ok().map(|value| (value, part.rows));
@@ -147,11 +147,11 @@ impl FinishedParts {
         for rows in rows.chunks(1 << 16) {
             let mut encoder = RowEncoder::new(0);
             rows.iter().for_each(|row| encoder.push(row));
-            put(&mut bytes, Kind::Rows, 0, |out| encoder.take(out));
+            put_frame(&mut bytes, FrameKind::Rows, 0, |out| encoder.take_bytes(out));
         }
         let value = serde_json::to_vec(value).map_err(io::Error::from);
         let written = value.and_then(|value| {
-            put(&mut bytes, Kind::Info, 0, |out| {
+            put_frame(&mut bytes, FrameKind::Info, 0, |out| {
                 out.extend(value);
                 0
             });
@@ -189,7 +189,7 @@ impl Drop for Kept {
     }
 }
 
-/// A number for everything that decides the measurement, valid on this machine until its restart (FNV-1a).
+/// Hash of everything that decides the measurement, valid on this machine until its restart (FNV-1a).
 fn request_hash(request: &impl Serialize) -> u64 {
     let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let request = serde_json::to_vec(request).unwrap_or_default();

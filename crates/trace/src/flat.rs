@@ -17,16 +17,16 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
 
-use crate::column::{footer, open, without_panic};
+use crate::column::{open_column, read_footer, without_panic};
 use crate::error::damage;
-use crate::layout::{properties, put, put_levels, schema, zstd};
+use crate::layout::{parse_schema, write_column, write_optional_column, writer_properties, zstd};
 
 /// Rows of a row group.
 const GROUP_ROWS: usize = 1 << 20;
 
 /// Kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Text; one that is not known is empty.
     Text,
     /// Number from -128 to 127.
@@ -37,7 +37,7 @@ pub enum Kind {
     MaybeWhole,
 }
 
-/// Values of a column. A number that is not known is `None`, in columns of [`Kind::MaybeWhole`] alone.
+/// Values of a column. A number that is not known is `None`, in columns of [`ColumnKind::MaybeWhole`] alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Values {
     /// Texts.
@@ -47,9 +47,9 @@ pub enum Values {
 }
 
 impl Values {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: ColumnKind) -> Self {
         match kind {
-            Kind::Text => Values::Texts(Vec::new()),
+            ColumnKind::Text => Values::Texts(Vec::new()),
             _ => Values::Numbers(Vec::new()),
         }
     }
@@ -66,7 +66,7 @@ impl Values {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlatTable {
     /// Columns in their order.
-    pub columns: Vec<(&'static str, Kind)>,
+    pub columns: Vec<(&'static str, ColumnKind)>,
     /// Values of each column, of the same number of rows.
     pub values: Vec<Values>,
 }
@@ -74,7 +74,7 @@ pub struct FlatTable {
 impl FlatTable {
     /// Table without rows.
     #[must_use]
-    pub fn new(columns: &[(&'static str, Kind)]) -> Self {
+    pub fn new(columns: &[(&'static str, ColumnKind)]) -> Self {
         let values = columns.iter().map(|(_, kind)| Values::new(*kind)).collect();
         FlatTable { columns: columns.to_vec(), values }
     }
@@ -90,25 +90,26 @@ impl FlatTable {
     /// # Errors
     /// A value that its column cannot hold.
     pub fn to_parquet(&self, metadata: &[(&str, String)]) -> Result<Vec<u8>, Error> {
-        self.write(metadata).map_err(|error| Error::defect("a table could not be written").because(error))
+        self.write_parquet(metadata)
+            .map_err(|error| Error::defect("a table could not be written").because(error))
     }
 
-    fn write(&self, metadata: &[(&str, String)]) -> Result<Vec<u8>, ParquetError> {
+    fn write_parquet(&self, metadata: &[(&str, String)]) -> Result<Vec<u8>, ParquetError> {
         let mut message = String::from("message rows {\n");
         for (name, kind) in &self.columns {
             message += &match kind {
-                Kind::Text => format!("required binary {name} (STRING);\n"),
-                Kind::Short => format!("required int32 {name} (INTEGER(8, true));\n"),
-                Kind::Whole => format!("required int64 {name};\n"),
-                Kind::MaybeWhole => format!("optional int64 {name};\n"),
+                ColumnKind::Text => format!("required binary {name} (STRING);\n"),
+                ColumnKind::Short => format!("required int32 {name} (INTEGER(8, true));\n"),
+                ColumnKind::Whole => format!("required int64 {name};\n"),
+                ColumnKind::MaybeWhole => format!("optional int64 {name};\n"),
             };
         }
         let metadata = metadata.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
-        let mut options: WriterProperties = properties(zstd());
+        let mut options: WriterProperties = writer_properties(zstd());
         let mut builder = options.into_builder().set_key_value_metadata(Some(metadata.collect()));
         for (name, kind) in &self.columns {
             let column = ColumnPath::from(*name);
-            if matches!(kind, Kind::Whole | Kind::MaybeWhole) {
+            if matches!(kind, ColumnKind::Whole | ColumnKind::MaybeWhole) {
                 builder = builder
                     .set_column_dictionary_enabled(column.clone(), false)
                     .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
@@ -116,7 +117,8 @@ impl FlatTable {
         }
         options = builder.build();
         let mut bytes = Vec::new();
-        let mut file = SerializedFileWriter::new(&mut bytes, schema(&(message + "}"))?, Arc::new(options))?;
+        let mut file =
+            SerializedFileWriter::new(&mut bytes, parse_schema(&(message + "}"))?, Arc::new(options))?;
         for begin in (0..self.rows()).step_by(GROUP_ROWS) {
             let rows = begin..self.rows().min(begin + GROUP_ROWS);
             let mut group = file.next_row_group()?;
@@ -124,9 +126,9 @@ impl FlatTable {
                 match values {
                     Values::Texts(texts) => {
                         let texts = texts[rows.clone()].iter().map(|text| ByteArray::from(text.as_str()));
-                        put::<ByteArrayType>(&mut group, &texts.collect::<Vec<_>>())?;
+                        write_column::<ByteArrayType>(&mut group, &texts.collect::<Vec<_>>())?;
                     }
-                    Values::Numbers(numbers) => put_numbers(&mut group, *kind, &numbers[rows.clone()])?,
+                    Values::Numbers(numbers) => write_numbers(&mut group, *kind, &numbers[rows.clone()])?,
                 }
             }
             group.close()?;
@@ -136,26 +138,26 @@ impl FlatTable {
     }
 }
 
-fn put_numbers(
+fn write_numbers(
     group: &mut SerializedRowGroupWriter<'_, impl std::io::Write + Send>,
-    kind: Kind,
+    kind: ColumnKind,
     numbers: &[Option<i64>],
 ) -> Result<(), ParquetError> {
     let known: Vec<i64> = numbers.iter().flatten().copied().collect();
-    if kind != Kind::MaybeWhole && known.len() < numbers.len() {
+    if kind != ColumnKind::MaybeWhole && known.len() < numbers.len() {
         return Err(damage("a value that is always known is not"));
     }
     match kind {
-        Kind::Short => {
+        ColumnKind::Short => {
             let short = known.iter().map(|number| i8::try_from(*number).map(i32::from));
             let short = short.collect::<Result<Vec<_>, _>>().map_err(|_| damage("a number is too large"))?;
-            put::<Int32Type>(group, &short)
+            write_column::<Int32Type>(group, &short)
         }
-        Kind::MaybeWhole => {
+        ColumnKind::MaybeWhole => {
             let levels: Vec<i16> = numbers.iter().map(|number| i16::from(number.is_some())).collect();
-            put_levels::<Int64Type>(group, &known, Some(&levels))
+            write_optional_column::<Int64Type>(group, &known, Some(&levels))
         }
-        _ => put::<Int64Type>(group, &known),
+        _ => write_column::<Int64Type>(group, &known),
     }
 }
 
@@ -173,7 +175,7 @@ impl FlatFile {
     pub fn open(bytes: Vec<u8>) -> Result<Self, Error> {
         let bytes = Bytes::from(bytes);
         let metadata = without_panic(|| {
-            if footer(&bytes, bytes.len() as u64)?.is_none() {
+            if read_footer(&bytes, bytes.len() as u64)?.is_none() {
                 return Err(damage("it is no Parquet file, or is cut short"));
             }
             ParquetMetaDataReader::new().parse_and_finish(&bytes)
@@ -181,22 +183,22 @@ impl FlatFile {
         Ok(FlatFile { metadata: metadata.map_err(not_a_table)?, bytes })
     }
 
-    /// Value of a name in its metadata.
+    /// Value of a key in the metadata of the file.
     #[must_use]
     pub fn metadata(&self, key: &str) -> Option<&str> {
         let all = self.metadata.file_metadata().key_value_metadata()?;
         all.iter().find(|entry| entry.key == key)?.value.as_deref()
     }
 
-    /// Reads these columns. One of [`Kind::MaybeWhole`] that the file lacks is not known in any row.
+    /// Reads these columns. One of [`ColumnKind::MaybeWhole`] that the file lacks is not known in any row.
     ///
     /// # Errors
     /// The file lacks another of them, has it of another type, or is damaged.
-    pub fn read(&self, columns: &[(&'static str, Kind)]) -> Result<FlatTable, Error> {
+    pub fn read(&self, columns: &[(&'static str, ColumnKind)]) -> Result<FlatTable, Error> {
         without_panic(|| self.read_columns(columns)).map_err(not_a_table)
     }
 
-    fn read_columns(&self, columns: &[(&'static str, Kind)]) -> Result<FlatTable, ParquetError> {
+    fn read_columns(&self, columns: &[(&'static str, ColumnKind)]) -> Result<FlatTable, ParquetError> {
         let mut table = FlatTable::new(columns);
         for group in self.metadata.row_groups() {
             let rows =
@@ -204,11 +206,11 @@ impl FlatFile {
             for ((name, kind), values) in columns.iter().zip(&mut table.values) {
                 let place = group.columns().iter().position(|column| column.column_path().string() == *name);
                 match (place, kind, values) {
-                    (Some(place), _, Values::Texts(texts)) => self.texts(group, place, rows, texts)?,
+                    (Some(place), _, Values::Texts(texts)) => self.read_texts(group, place, rows, texts)?,
                     (Some(place), kind, Values::Numbers(numbers)) => {
-                        self.numbers(group, place, rows, *kind, numbers)?;
+                        self.read_numbers(group, place, rows, *kind, numbers)?;
                     }
-                    (None, Kind::MaybeWhole, Values::Numbers(numbers)) => {
+                    (None, ColumnKind::MaybeWhole, Values::Numbers(numbers)) => {
                         // A claim of rows without a byte behind it takes no memory here.
                         if rows > self.bytes.len().saturating_mul(1 << 12) {
                             return Err(damage("its number of rows cannot be"));
@@ -222,43 +224,43 @@ impl FlatFile {
         Ok(table)
     }
 
-    fn texts(
+    fn read_texts(
         &self,
         group: &RowGroupMetaData,
         place: usize,
         rows: usize,
         texts: &mut Vec<String>,
     ) -> Result<(), ParquetError> {
-        for text in self.values::<ByteArrayType>(group, place, rows)? {
+        for text in self.read_values::<ByteArrayType>(group, place, rows)? {
             let text = text.ok_or_else(|| damage("a row lacks a text"))?;
             texts.push(text.as_utf8().map_err(|_| damage("a text is not UTF-8"))?.to_owned());
         }
         Ok(())
     }
 
-    fn numbers(
+    fn read_numbers(
         &self,
         group: &RowGroupMetaData,
         place: usize,
         rows: usize,
-        kind: Kind,
+        kind: ColumnKind,
         numbers: &mut Vec<Option<i64>>,
     ) -> Result<(), ParquetError> {
         let from = numbers.len();
         match group.column(place).column_type() {
             Physical::INT32 => {
-                let short = self.values::<Int32Type>(group, place, rows)?;
+                let short = self.read_values::<Int32Type>(group, place, rows)?;
                 numbers.extend(short.into_iter().map(|number| number.map(i64::from)));
             }
-            _ => numbers.extend(self.values::<Int64Type>(group, place, rows)?),
+            _ => numbers.extend(self.read_values::<Int64Type>(group, place, rows)?),
         }
-        match kind != Kind::MaybeWhole && numbers[from..].contains(&None) {
+        match kind != ColumnKind::MaybeWhole && numbers[from..].contains(&None) {
             true => Err(damage("a row lacks a number")),
             false => Ok(()),
         }
     }
 
-    fn values<T: DataType>(
+    fn read_values<T: DataType>(
         &self,
         group: &RowGroupMetaData,
         place: usize,
@@ -266,7 +268,7 @@ impl FlatFile {
     ) -> Result<Vec<Option<T::T>>, ParquetError> {
         let optional = group.column(place).column_descr().self_type().get_basic_info().repetition()
             != Repetition::REQUIRED;
-        let mut reader: ColumnReaderImpl<T> = open::<T>(&self.bytes, group, place, None)?;
+        let mut reader: ColumnReaderImpl<T> = open_column::<T>(&self.bytes, group, place, None)?;
         let (mut levels, mut known) = (Vec::new(), Vec::new());
         let mut read = 0;
         while read < rows {
@@ -294,8 +296,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const COLUMNS: [(&str, Kind); 4] =
-        [("name", Kind::Text), ("quantity", Kind::Short), ("n", Kind::Whole), ("at", Kind::MaybeWhole)];
+    const COLUMNS: [(&str, ColumnKind); 4] = [
+        ("name", ColumnKind::Text),
+        ("quantity", ColumnKind::Short),
+        ("n", ColumnKind::Whole),
+        ("at", ColumnKind::MaybeWhole),
+    ];
 
     fn table(rows: &[(String, i8, i64, Option<i64>)]) -> FlatTable {
         let mut table = FlatTable::new(&COLUMNS);
@@ -331,10 +337,11 @@ mod tests {
     fn a_column_that_a_file_lacks_is_unknown_or_refused() {
         let bytes = table(&[("a".into(), 1, 2, Some(3))]).to_parquet(&[]).unwrap();
         let file = FlatFile::open(bytes).unwrap();
-        let newer = file.read(&[("newer", Kind::MaybeWhole)]).unwrap();
+        let newer = file.read(&[("newer", ColumnKind::MaybeWhole)]).unwrap();
         assert_eq!(newer.values, [Values::Numbers(vec![None])]);
         assert!(
-            file.read(&[("newer", Kind::Whole)]).is_err() && file.read(&[("name", Kind::Whole)]).is_err()
+            file.read(&[("newer", ColumnKind::Whole)]).is_err()
+                && file.read(&[("name", ColumnKind::Whole)]).is_err()
         );
     }
 }

@@ -19,7 +19,7 @@ const LONGEST: u32 = 64 << 20;
 
 /// Content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FrameKind {
     /// The run's description as JSON; the last one holds.
     Info = 1,
     /// Activations of one task, see [`crate::codec`].
@@ -30,24 +30,26 @@ pub(crate) enum Kind {
     Causes = 4,
 }
 
-impl Kind {
-    fn from_number(number: u32) -> Option<Kind> {
-        [Kind::Info, Kind::Rows, Kind::Slice, Kind::Causes].into_iter().find(|k| *k as u32 == number)
+impl FrameKind {
+    fn from_number(number: u32) -> Option<FrameKind> {
+        [FrameKind::Info, FrameKind::Rows, FrameKind::Slice, FrameKind::Causes]
+            .into_iter()
+            .find(|k| *k as u32 == number)
     }
 }
 
 /// One frame that was read and whose checksum holds.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FrameKind,
     pub(crate) task: usize,
     pub(crate) rows: usize,
     pub(crate) payload: &'a [u8],
 }
 
 impl Frame<'_> {
-    /// Length with its header.
-    pub(crate) fn bytes(&self) -> u64 {
+    /// Length in bytes with its header.
+    pub(crate) fn byte_length(&self) -> u64 {
         (HEADER + self.payload.len()) as u64
     }
 }
@@ -68,7 +70,7 @@ fn checksum(header: &[u8], payload: &[u8]) -> u32 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     bytes: [u8; HEADER],
-    pub(crate) kind: Kind,
+    pub(crate) kind: FrameKind,
     task: u32,
     pub(crate) rows: u32,
     /// Length of the payload.
@@ -76,10 +78,10 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// `None` where no frame can begin so.
-    pub(crate) fn read(bytes: &[u8; HEADER]) -> Option<Self> {
+    /// Parses a header; `None` where no frame can begin so.
+    pub(crate) fn parse(bytes: &[u8; HEADER]) -> Option<Self> {
         let field = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|j| bytes[4 * i + j]));
-        let kind = Kind::from_number(field(0))?;
+        let kind = FrameKind::from_number(field(0))?;
         let header = Header { bytes: *bytes, kind, task: field(1), rows: field(2), length: field(3) };
         (header.length <= LONGEST).then_some(header)
     }
@@ -95,13 +97,18 @@ impl Header {
             && checksum(&self.bytes[..16], payload).to_le_bytes() == self.bytes[16..]
     }
 
-    pub(crate) fn frame(self, payload: &[u8]) -> Frame<'_> {
+    pub(crate) fn with_payload(self, payload: &[u8]) -> Frame<'_> {
         Frame { kind: self.kind, task: self.task as usize, rows: self.rows as usize, payload }
     }
 }
 
 /// Appends a frame whose payload `fill` writes; `fill` returns how many rows it holds.
-pub(crate) fn put(out: &mut Vec<u8>, kind: Kind, task: usize, fill: impl FnOnce(&mut Vec<u8>) -> u32) {
+pub(crate) fn put_frame(
+    out: &mut Vec<u8>,
+    kind: FrameKind,
+    task: usize,
+    fill: impl FnOnce(&mut Vec<u8>) -> u32,
+) {
     let start = out.len();
     out.resize(start + HEADER, 0);
     let rows = fill(out);
@@ -117,10 +124,10 @@ pub(crate) fn put(out: &mut Vec<u8>, kind: Kind, task: usize, fill: impl FnOnce(
 pub(crate) fn whole_frames(mut bytes: &[u8]) -> impl Iterator<Item = Frame<'_>> {
     std::iter::from_fn(move || {
         let (header, rest) = bytes.split_first_chunk()?;
-        let header = Header::read(header)?;
+        let header = Header::parse(header)?;
         let payload = rest.get(..header.length as usize).filter(|payload| header.is_intact(payload))?;
         bytes = &rest[payload.len()..];
-        Some(header.frame(payload))
+        Some(header.with_payload(payload))
     })
 }
 
@@ -190,12 +197,12 @@ pub(crate) mod tests {
         ) {
             let mut bytes = Vec::new();
             for (task, payload) in payloads.iter().enumerate() {
-                put(&mut bytes, Kind::Rows, task, |out| { out.extend(payload); 7 });
+                put_frame(&mut bytes, FrameKind::Rows, task, |out| { out.extend(payload); 7 });
             }
             let end = bytes.len() - cut.min(payloads[payloads.len() - 1].len() + HEADER);
             let mut found = Vec::new();
             for frame in whole_frames(&bytes[..end]) {
-                prop_assert_eq!((frame.kind, frame.task, frame.rows), (Kind::Rows, found.len(), 7));
+                prop_assert_eq!((frame.kind, frame.task, frame.rows), (FrameKind::Rows, found.len(), 7));
                 found.push(frame.payload.to_vec());
             }
             let whole = payloads.len() - usize::from(end < bytes.len());
@@ -205,7 +212,7 @@ pub(crate) mod tests {
         #[test]
         fn a_flipped_bit_is_noticed(payload in prop::collection::vec(any::<u8>(), 1..40), at in any::<prop::sample::Index>(), bit in 0u8..8) {
             let mut bytes = Vec::new();
-            put(&mut bytes, Kind::Rows, 3, |out| { out.extend(&payload); 7 });
+            put_frame(&mut bytes, FrameKind::Rows, 3, |out| { out.extend(&payload); 7 });
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
             prop_assert!(whole_frames(&bytes).next().is_none());

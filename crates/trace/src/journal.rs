@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::{Error, RunInfo};
 
 use crate::error::recording_ended;
-use crate::frame::{self, Kind, whole_frames};
+use crate::frame::{self, FrameKind, whole_frames};
 use crate::own_file::OwnFile;
 
 /// Bytes that disks write, and lose, at once.
@@ -35,7 +35,7 @@ impl Journal {
         put_info(&mut first, info, 0);
         put_info(&mut bytes, info, first.len().next_multiple_of(BLOCK) - first.len());
         put_info(&mut bytes, info, 0);
-        let written = journal.file.get().and_then(|mut file| {
+        let written = journal.file.checked().and_then(|mut file| {
             file.write_all(&bytes)?;
             file.sync_all()
         });
@@ -45,22 +45,22 @@ impl Journal {
     }
 
     /// Appends the final description, so that nothing is missing if turning the journal into a run file fails.
-    pub(crate) fn end(&mut self, info: &RunInfo) -> Result<(), Error> {
+    pub(crate) fn write_final_info(&mut self, info: &RunInfo) -> Result<(), Error> {
         let mut bytes = Vec::new();
         put_info(&mut bytes, info, 0);
-        self.write(&bytes)?;
+        self.write_frames(&bytes)?;
         self.sync()
     }
 
     /// Makes the last writes survive a power loss.
     pub(crate) fn sync(&self) -> Result<(), Error> {
-        let synced = self.file.get().and_then(File::sync_data);
+        let synced = self.file.checked().and_then(File::sync_data);
         synced.map_err(|e| recording_ended(&self.path, self.rows, e))
     }
 
     /// Appends frames. If the disk takes only a part of them, the whole frames in it are kept.
-    pub(crate) fn write(&mut self, frames: &[u8]) -> Result<(), Error> {
-        let mut file = self.file.get().map_err(|e| recording_ended(&self.path, self.rows, e))?;
+    pub(crate) fn write_frames(&mut self, frames: &[u8]) -> Result<(), Error> {
+        let mut file = self.file.checked().map_err(|e| recording_ended(&self.path, self.rows, e))?;
         let mut written = 0;
         let mut failure = None;
         while written < frames.len() {
@@ -76,7 +76,7 @@ impl Journal {
         }
         for frame in whole_frames(&frames[..written]) {
             self.rows += frame.rows as u64;
-            self.good_bytes += frame.bytes();
+            self.good_bytes += frame.byte_length();
         }
         let Some(source) = failure else { return Ok(()) };
         // Without the cut frame at the end, nothing has to be skipped when the journal is read.
@@ -107,7 +107,7 @@ fn free_bytes(path: &Path) -> Option<u64> {
 
 /// Adds the description, with `spaces` spaces after it.
 pub(crate) fn put_info(bytes: &mut Vec<u8>, info: &RunInfo, spaces: usize) {
-    frame::put(bytes, Kind::Info, 0, |out| {
+    frame::put_frame(bytes, FrameKind::Info, 0, |out| {
         // Writing a description of plain numbers and strings into memory cannot fail.
         let _ = serde_json::to_writer(&mut *out, info);
         out.resize(out.len() + spaces, b' ');

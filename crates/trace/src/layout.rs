@@ -41,7 +41,7 @@ pub(crate) const SCHEMA: &str = "message run {
     required int32 flags (INTEGER(16, false));
 }";
 
-pub(crate) fn schema(text: &str) -> Result<TypePtr, ParquetError> {
+pub(crate) fn parse_schema(text: &str) -> Result<TypePtr, ParquetError> {
     parse_message_type(text).map(Arc::new)
 }
 
@@ -54,8 +54,8 @@ pub(crate) fn zstd() -> Compression {
     Compression::ZSTD(ZstdLevel::default())
 }
 
-/// Bit-packed differences where rows differ little, dictionaries for values that hardly change.
-pub(crate) fn properties(compression: Compression) -> WriterProperties {
+/// Writer properties: bit-packed differences where rows differ little, dictionaries for values that hardly change.
+pub(crate) fn writer_properties(compression: Compression) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)
         .set_created_by(CREATED_BY.into())
@@ -75,15 +75,15 @@ pub(crate) fn properties(compression: Compression) -> WriterProperties {
 }
 
 /// Writes the next column of a row group.
-pub(crate) fn put<T: DataType>(
+pub(crate) fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, impl std::io::Write + Send>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {
-    put_levels::<T>(group, values, None)
+    write_optional_column::<T>(group, values, None)
 }
 
 /// Writes the next column, with the definition levels of its rows where it is optional.
-pub(crate) fn put_levels<T: DataType>(
+pub(crate) fn write_optional_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, impl std::io::Write + Send>,
     values: &[T::T],
     levels: Option<&[i16]>,

@@ -9,7 +9,7 @@ use std::path::Path;
 use nix::libc::EBADF;
 use nix::sys::signal::{SigSet, Signal};
 
-use crate::error::closed;
+use crate::error::descriptor_closed;
 
 /// Makes a file that may not grow any more (setrlimit(2), RLIMIT_FSIZE) an error like a full disk on the calling thread: the signal
 /// would end the program that is recorded.
@@ -32,7 +32,7 @@ impl Identity {
         Identity { device: metadata.dev(), inode: metadata.ino() }
     }
 
-    fn is_of(self, file: &File) -> io::Result<bool> {
+    fn matches(self, file: &File) -> io::Result<bool> {
         match file.metadata() {
             Ok(found) => Ok(Identity::new(&found) == self),
             Err(error) if error.raw_os_error() == Some(EBADF) => Ok(false),
@@ -41,7 +41,7 @@ impl Identity {
     }
 
     /// Returns true if the file of this name is that one.
-    pub(crate) fn is_named(self, path: &Path) -> io::Result<bool> {
+    pub(crate) fn is_at(self, path: &Path) -> io::Result<bool> {
         match symlink_metadata(path) {
             Ok(found) => Ok(Identity::new(&found) == self),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -69,23 +69,23 @@ impl OwnFile {
 
     /// A second descriptor of it.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        Self::new(self.get()?.try_clone()?)
+        Self::new(self.checked()?.try_clone()?)
     }
 
-    /// The file.
+    /// Returns the file, once it is clear that the descriptor is still its own.
     ///
     /// # Errors
     /// Its descriptor was closed, or belongs to another file now.
-    pub(crate) fn get(&self) -> io::Result<&File> {
-        let file = self.file.as_ref().ok_or_else(closed)?;
-        if self.identity.is_of(file)? { Ok(file) } else { Err(closed()) }
+    pub(crate) fn checked(&self) -> io::Result<&File> {
+        let file = self.file.as_ref().ok_or_else(descriptor_closed)?;
+        if self.identity.matches(file)? { Ok(file) } else { Err(descriptor_closed()) }
     }
 }
 
 impl Drop for OwnFile {
     fn drop(&mut self) {
         let identity = self.identity;
-        if let Some(file) = self.file.take_if(|file| !identity.is_of(file).unwrap_or(true)) {
+        if let Some(file) = self.file.take_if(|file| !identity.matches(file).unwrap_or(true)) {
             // Closing it would close somebody else's.
             let _ = file.into_raw_fd();
         }

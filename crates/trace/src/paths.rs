@@ -14,18 +14,18 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// The journal of a run file while it is measured: its name with `.part` added.
+/// Path of the journal of a run file while it is measured: its name with `.part` added.
 pub fn journal_path(run_file: &Path) -> PathBuf {
     with_suffix(run_file, JOURNAL)
 }
 
-/// The run file a journal becomes: its name without `.part`, or with `.parquet` added if it has another ending.
-pub(crate) fn target_of(journal: &Path) -> PathBuf {
+/// Path of the run file that a journal becomes: its name without `.part`, or with `.parquet` added if it has another ending.
+pub(crate) fn run_file_path(journal: &Path) -> PathBuf {
     if is_journal_name(journal) { journal.with_extension("") } else { with_suffix(journal, ".parquet") }
 }
 
 /// The name with a number before its ending; the first has none.
-pub(crate) fn numbered(path: &Path, number: u32) -> PathBuf {
+pub(crate) fn numbered_path(path: &Path, number: u32) -> PathBuf {
     if number < 2 {
         return path.into();
     }
@@ -65,8 +65,8 @@ mod tests {
     fn a_journal_knows_its_run_file() {
         let run = Path::new("dir/night.parquet");
         assert_eq!(journal_path(run), Path::new("dir/night.parquet.part"));
-        assert_eq!(target_of(&journal_path(run)), run);
-        assert_eq!(target_of(Path::new("night.bak")), Path::new("night.bak.parquet"));
+        assert_eq!(run_file_path(&journal_path(run)), run);
+        assert_eq!(run_file_path(Path::new("night.bak")), Path::new("night.bak.parquet"));
         assert_eq!(directory_of(Path::new("night.parquet")), Path::new("."));
     }
 }

@@ -17,12 +17,14 @@ use parquet::file::statistics::Statistics;
 use crate::causes;
 use crate::checksum::{self, ColumnChecksums};
 use crate::column::{self, FileRange};
-use crate::decoder::{BATCH, Columns, Decoder, Part, only_value};
+use crate::decoder::{BATCH, Columns, Decoder, RowGroupSource, constant_value};
 use crate::description::{newer_format, parse_info};
-use crate::error::{FileProblem, bad_causes, changed, damage, damage_of, damaged, no_file, not_a_run_file};
+use crate::error::{
+    FileProblem, bad_causes, cause_of, checksum_mismatch, damage, damaged, not_a_file, not_a_run_file,
+};
 use crate::frame::is_journal;
-use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
-use crate::slice_table::{self, Embedded};
+use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, parse_schema};
+use crate::slice_table::{self, EmbeddedTable};
 use crate::slices::Slice;
 
 /// A part of a run file that is read at once: consecutive activations of one task.
@@ -46,7 +48,7 @@ pub struct RunReader {
     numbers: Vec<Range<u64>>,
     /// Checksums of each row group's columns; earlier files, and those rewritten by another program, have none.
     checksums: Option<Vec<ColumnChecksums>>,
-    embedded: Vec<Embedded>,
+    embedded: Vec<EmbeddedTable>,
     causes: Option<FileRange>,
 }
 
@@ -64,7 +66,7 @@ impl RunReader {
                 return Err(Error::file("open", path)(io::ErrorKind::IsADirectory.into()));
             }
             // Parquet is read from its end.
-            Ok(kind) if !kind.is_file() => return Err(no_file(path)),
+            Ok(kind) if !kind.is_file() => return Err(not_a_file(path)),
             _ => {}
         }
         let not = |why: Error| not_a_run_file(path, why);
@@ -84,13 +86,13 @@ impl RunReader {
         }
         let size = file.metadata().map_err(Error::file("read", path))?.len();
         let cut_short = |e| {
-            let why = damage_of(e);
+            let why = cause_of(e);
             let cut = Error::damaged(format!(
                 "its end is missing or damaged, as of a copy that was cut short ({why})"
             ));
             not_a_run_file(path, cut)
         };
-        let footer = column::footer(&file, size).map_err(cut_short)?;
+        let footer = column::read_footer(&file, size).map_err(cut_short)?;
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(cut_short)?;
         let value = |key: &str| {
             let pairs = metadata.file_metadata().key_value_metadata();
@@ -105,7 +107,7 @@ impl RunReader {
         }
         let info = parse_info(path, described.as_bytes())?;
         let bytes = |key| value(key).map(str::as_bytes);
-        let embedded: Vec<Embedded> = match bytes(SLICES_KEY).map(serde_json::from_slice).transpose() {
+        let embedded: Vec<EmbeddedTable> = match bytes(SLICES_KEY).map(serde_json::from_slice).transpose() {
             Ok(list) => list.unwrap_or_default(),
             Err(e) => {
                 return Err(damaged(path, Error::damaged("its list of slices cannot be read").because(e)));
@@ -115,7 +117,7 @@ impl RunReader {
             Some(whole) if checksum::is_ours(&metadata) => {
                 let checksums = value(checksum::CHUNKS_KEY).filter(|_| whole).and_then(checksum::from_text);
                 let of_groups = |found: &Vec<_>| found.len() == metadata.num_row_groups();
-                Some(checksums.filter(of_groups).ok_or_else(|| damaged(path, changed()))?)
+                Some(checksums.filter(of_groups).ok_or_else(|| damaged(path, checksum_mismatch()))?)
             }
             _ => None,
         };
@@ -125,27 +127,27 @@ impl RunReader {
         check_compression(path, &metadata)?;
         let others = embedded.iter().map(|table| &table.range).chain(&causes);
         let groups = check_ranges(size, &metadata, others).and_then(|()| row_groups(&metadata, &info));
-        let groups = groups.map_err(|e| damaged(path, damage_of(e)))?;
+        let groups = groups.map_err(|e| damaged(path, cause_of(e)))?;
         let (path, metadata) = (path.into(), Arc::new(metadata));
         let numbers = Vec::new();
         let mut reader =
             RunReader { path, file, info, metadata, groups, numbers, checksums, embedded, causes };
-        reader.numbers = reader.numbers()?;
+        reader.numbers = reader.activation_number_ranges()?;
         Ok(reader)
     }
 
-    /// The possible numbers of each row group's activations: after those of its task's row group before it.
-    fn numbers(&self) -> Result<Vec<Range<u64>>, Error> {
+    /// Possible activation numbers of each row group, up to the first number of its task's next row group.
+    fn activation_number_ranges(&self) -> Result<Vec<Range<u64>>, Error> {
         let mut ends = vec![INDEX; self.info.tasks.len()];
         let mut numbers = vec![0..0; self.groups.len()];
         for (place, group) in self.groups.iter().enumerate().rev().filter(|(_, group)| group.rows > 0) {
-            let first = match first_number(self.metadata.row_group(place)) {
+            let first = match first_activation_number(self.metadata.row_group(place)) {
                 Some(first) => first,
                 // Whoever wrote it again left that out.
                 None => {
                     let mut row = [Activation::default()];
                     let mut decoder = self.decoder(place, Columns::INDEX)?;
-                    self.guarded(|| decoder.fill(&mut row))?;
+                    self.guard_parquet(|| decoder.fill(&mut row))?;
                     row[0].index
                 }
             };
@@ -153,14 +155,14 @@ impl RunReader {
             if first >= end {
                 let why =
                     Error::damaged(format!("activation {end} comes after activation {first} or a later one"));
-                return Err(self.impossible(why));
+                return Err(self.impossible_values(why));
             }
             numbers[place] = first..end;
         }
         Ok(numbers)
     }
 
-    fn impossible(&self, why: Error) -> Error {
+    fn impossible_values(&self, why: Error) -> Error {
         damaged(&self.path, why.within("it holds what cannot be"))
     }
 
@@ -169,12 +171,12 @@ impl RunReader {
         &self.info
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Activations in the file.
+    /// Number of activations in the file.
     pub fn rows(&self) -> u64 {
         self.groups.iter().map(|g| g.rows as u64).sum()
     }
@@ -210,16 +212,16 @@ impl RunReader {
         let mut last = None;
         while left > 0 {
             let batch = &mut rows[..left.min(BATCH)];
-            self.guarded(|| decoder.fill(batch))?;
-            self.check(number, batch, columns, &mut last)?;
+            self.guard_parquet(|| decoder.fill(batch))?;
+            self.check_batch(number, batch, columns, &mut last)?;
             visit(batch);
             left -= batch.len();
         }
         Ok(())
     }
 
-    /// Holds activations of one row group against the bounds, as far as they were read; `last` is the one before them.
-    fn check(
+    /// Checks a batch of one row group against the bounds, as far as it was read; `last` is the activation before it.
+    fn check_batch(
         &self,
         number: usize,
         rows: &[Activation],
@@ -232,7 +234,7 @@ impl RunReader {
         let times = || check_times(rows).and_then(|()| due_times());
         let timed = if columns.contains(Columns::TIMING) { times() } else { Ok(()) };
         let possible = timed.and_then(|()| if numbered { check_numbers(rows, before) } else { Ok(()) });
-        possible.map_err(|e| self.impossible(e))?;
+        possible.map_err(|e| self.impossible_values(e))?;
         let is_first = before.is_none();
         *last = rows.last().copied();
         let numbers = &self.numbers[number];
@@ -241,7 +243,7 @@ impl RunReader {
                 if numbered && (is_first && first.index != numbers.start || last.index >= numbers.end) =>
             {
                 let (from, to) = (numbers.start, numbers.end);
-                Err(self.impossible(Error::damaged(format!(
+                Err(self.impossible_values(Error::damaged(format!(
                     "activations {} to {} stand where those from {from} to below {to} belong",
                     first.index, last.index
                 ))))
@@ -267,15 +269,15 @@ impl RunReader {
         match self.metadata.row_groups().get(number) {
             Some(group) => {
                 let checksums = self.checksums.as_ref().map(|groups| &groups[number]);
-                let part = Part { file: &self.file, group, checksums };
-                self.guarded(|| Decoder::open(&part, columns))
+                let part = RowGroupSource { file: &self.file, group, checksums };
+                self.guard_parquet(|| Decoder::open(&part, columns))
             }
             None => Err(damaged(&self.path, Error::damaged(format!("it has no row group {number}")))),
         }
     }
 
-    fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
-        column::without_panic(work).map_err(|e| damaged(&self.path, damage_of(e)))
+    fn guard_parquet<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
+        column::without_panic(work).map_err(|e| damaged(&self.path, cause_of(e)))
     }
 
     /// Returns the causes of late activations; `None` if the kernel's events were not recorded.
@@ -292,18 +294,18 @@ impl RunReader {
     /// # Errors
     /// The file cannot be read or is damaged.
     pub fn for_each_slice(&self, mut visit: impl FnMut(&Slice)) -> Result<(), Error> {
-        slice_table::read(&self.file, &self.embedded, self.info.tasks.len(), &mut visit)
-            .map_err(|e| damaged(&self.path, damage_of(e)))
+        slice_table::read_slices(&self.file, &self.embedded, self.info.tasks.len(), &mut visit)
+            .map_err(|e| damaged(&self.path, cause_of(e)))
     }
 }
 
-/// Checks that everything described is within a file of this size, and nothing of it in two places.
+/// Checks that all described byte ranges lie within a file of this size, and that none overlap.
 fn check_ranges<'a>(
     size: u64,
     metadata: &ParquetMetaData,
     others: impl Iterator<Item = &'a FileRange>,
 ) -> Result<(), ParquetError> {
-    let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).map(column::range);
+    let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).map(column::chunk_range);
     let others = others.map(|range| Ok((range.offset, range.length)));
     let mut parts = columns.chain(others).collect::<Result<Vec<_>, _>>()?;
     parts.sort_unstable();
@@ -317,7 +319,7 @@ fn check_ranges<'a>(
     if end > size { Err(damage("a part of it lies behind its end")) } else { Ok(()) }
 }
 
-/// The row groups; no task has more rows in the file than activations that ran.
+/// Size and task of each row group; an error if a task has more rows than activations that ran.
 fn row_groups(metadata: &ParquetMetaData, info: &RunInfo) -> Result<Vec<RowGroup>, ParquetError> {
     let groups = metadata.row_groups().iter().map(|group| row_group(group, info));
     let groups = groups.collect::<Result<Vec<_>, _>>()?;
@@ -340,7 +342,7 @@ fn row_groups(metadata: &ParquetMetaData, info: &RunInfo) -> Result<Vec<RowGroup
 }
 
 /// The number of a row group's first activation, as its statistics have it.
-fn first_number(group: &RowGroupMetaData) -> Option<u64> {
+fn first_activation_number(group: &RowGroupMetaData) -> Option<u64> {
     match group.column(1).statistics() {
         Some(Statistics::Int64(s)) => s.min_opt().and_then(|first| u64::try_from(*first).ok()),
         _ => None,
@@ -348,7 +350,7 @@ fn first_number(group: &RowGroupMetaData) -> Option<u64> {
 }
 
 fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), Error> {
-    let wanted = schema(SCHEMA).map_err(|e| damaged(path, damage_of(e)))?;
+    let wanted = parse_schema(SCHEMA).map_err(|e| damaged(path, cause_of(e)))?;
     let found = metadata.file_metadata().schema();
     let names = |t: &parquet::schema::types::Type| -> Vec<String> {
         t.get_fields()
@@ -387,7 +389,8 @@ fn check_compression(path: &Path, metadata: &ParquetMetaData) -> Result<(), Erro
 
 /// A row group's size, and its one task from the statistics of the task column.
 fn row_group(group: &RowGroupMetaData, info: &RunInfo) -> Result<RowGroup, ParquetError> {
-    let task = only_value(group, 0).and_then(|t| usize::try_from(t).ok()).filter(|t| *t < info.tasks.len());
+    let task =
+        constant_value(group, 0).and_then(|t| usize::try_from(t).ok()).filter(|t| *t < info.tasks.len());
     let task = task.ok_or_else(|| {
         damage("a row group is not of exactly one task of the run, as if another program had rewritten it")
     })?;

@@ -15,7 +15,7 @@ use jitterlab_model::{Activation, Error, Flags, Keep, RunInfo};
 
 use crate::codec::RowEncoder;
 use crate::error::{recording_ended, unknown_task};
-use crate::frame::{self, Kind};
+use crate::frame::{self, FrameKind};
 use crate::journal::{Journal, put_info};
 use crate::own_file::{self, OwnFile};
 use crate::spikes::{Slicer, SpikeFilter};
@@ -38,7 +38,7 @@ const WAITING_MANY: usize = 1 << 20;
 const WAITING_LIMIT: usize = 16 << 20;
 
 /// State of the recording of one task.
-struct TaskState {
+struct TaskRecording {
     encoder: RowEncoder,
     spikes: Option<(SpikeFilter, Slicer)>,
     /// Rows dropped because too much was waiting.
@@ -47,8 +47,8 @@ struct TaskState {
     gap: bool,
 }
 
-struct State {
-    tasks: Vec<TaskState>,
+struct RecorderState {
+    tasks: Vec<TaskRecording>,
     /// Finished frames that wait for the disk.
     waiting: Vec<u8>,
     /// Rows in the journal.
@@ -64,10 +64,10 @@ struct State {
     ended: Option<String>,
 }
 
-impl State {
+impl RecorderState {
     fn put_causes(&mut self, bytes: &[u8]) {
         if self.ended.is_none() {
-            frame::put(&mut self.waiting, Kind::Causes, 0, |out| {
+            frame::put_frame(&mut self.waiting, FrameKind::Causes, 0, |out| {
                 out.extend(bytes);
                 0
             });
@@ -75,16 +75,16 @@ impl State {
     }
 }
 
-impl TaskState {
-    /// Hands out the gathered rows; a slice only now and then, unless it is the `last` time.
-    fn seal(&mut self, task: usize, last: bool, waiting: &mut Vec<u8>) {
-        if self.encoder.rows() > 0 {
-            frame::put(waiting, Kind::Rows, task, |out| self.encoder.take(out));
+impl TaskRecording {
+    /// Appends the gathered rows to `waiting`; a slice only every other time, unless it is the `last` time.
+    fn flush_rows(&mut self, task: usize, last: bool, waiting: &mut Vec<u8>) {
+        if self.encoder.row_count() > 0 {
+            frame::put_frame(waiting, FrameKind::Rows, task, |out| self.encoder.take_bytes(out));
         }
         if let Some(piece) =
             self.spikes.as_mut().and_then(|(_, s)| if last { s.take() } else { s.take_piece() })
         {
-            frame::put(waiting, Kind::Slice, task, |out| {
+            frame::put_frame(waiting, FrameKind::Slice, task, |out| {
                 piece.encode(out);
                 0
             });
@@ -96,7 +96,7 @@ impl TaskState {
             None => self.encoder.push(a),
             Some((filter, slicer)) => {
                 if let Some(slice) = slicer.push(a) {
-                    frame::put(waiting, Kind::Slice, task, |out| {
+                    frame::put_frame(waiting, FrameKind::Slice, task, |out| {
                         slice.encode(out);
                         0
                     });
@@ -104,30 +104,34 @@ impl TaskState {
                 filter.push(a, |row| self.encoder.push(row));
             }
         }
-        if self.encoder.rows() >= FRAME_ROWS {
-            frame::put(waiting, Kind::Rows, task, |out| self.encoder.take(out));
+        if self.encoder.row_count() >= FRAME_ROWS {
+            frame::put_frame(waiting, FrameKind::Rows, task, |out| self.encoder.take_bytes(out));
         }
     }
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<RecorderState>,
     wake: Condvar,
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RecorderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `awake` holds or the time is over.
-    fn wait(&self, time: Duration, awake: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+    fn wait_until(
+        &self,
+        time: Duration,
+        awake: impl Fn(&RecorderState) -> bool,
+    ) -> MutexGuard<'_, RecorderState> {
         let waited = self.wake.wait_timeout_while(self.lock(), time, |state| !awake(state));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Ends recording; the caller gets the error at its next call.
-    fn end(&self, failure: Error) {
+    /// Ends recording with a failure, which the caller gets at its next call.
+    fn fail(&self, failure: Error) {
         let mut state = self.lock();
         if state.ended.is_none() {
             state.ended = Some(failure.to_string());
@@ -156,7 +160,7 @@ impl Recorder {
     /// Starts recording into `journal`, which holds the preamble and the description already. The writing thread
     /// inherits the caller's processors.
     pub(crate) fn start(journal: Journal, info: &RunInfo) -> Result<Self, Error> {
-        let tasks = info.tasks.iter().enumerate().map(|(task, t)| TaskState {
+        let tasks = info.tasks.iter().enumerate().map(|(task, t)| TaskRecording {
             encoder: RowEncoder::new(t.spec.period_ns),
             spikes: match info.keep {
                 Keep::All => None,
@@ -167,7 +171,7 @@ impl Recorder {
             lost: 0,
             gap: false,
         });
-        let state = State {
+        let state = RecorderState {
             tasks: tasks.collect(),
             waiting: Vec::new(),
             written_rows: 0,
@@ -193,7 +197,7 @@ impl Recorder {
     /// Takes rows of one task; never waits for the disk.
     pub(crate) fn append(&self, task: usize, rows: &[Activation]) -> Result<(), Error> {
         let mut guard = self.shared.lock();
-        let State { tasks, waiting, failure, ended, .. } = &mut *guard;
+        let RecorderState { tasks, waiting, failure, ended, .. } = &mut *guard;
         if let Some(failure) = failure.take() {
             return Err(failure);
         }
@@ -222,17 +226,17 @@ impl Recorder {
         Ok(())
     }
 
-    /// Takes the description as it is known now.
-    pub(crate) fn describe(&self, info: &RunInfo) {
+    /// Appends the description as it is known now.
+    pub(crate) fn put_description(&self, info: &RunInfo) {
         let mut state = self.shared.lock();
         if state.ended.is_none() && state.waiting.len() < WAITING_LIMIT {
             put_info(&mut state.waiting, info, 0);
         }
     }
 
-    /// Takes the causes of late activations until now, as stored in a journal. Where too much waits for the disk, the
+    /// Appends the causes of late activations until now, as stored in a journal. Where too much waits for the disk, the
     /// last are written at the end.
-    pub(crate) fn causes(&self, bytes: Vec<u8>) {
+    pub(crate) fn put_causes(&self, bytes: Vec<u8>) {
         let mut state = self.shared.lock();
         match state.waiting.len() < WAITING_LIMIT {
             true => {
@@ -244,7 +248,7 @@ impl Recorder {
     }
 
     /// Writes twice a second and syncs every ten seconds from now on.
-    pub(crate) fn seldom(&self) {
+    pub(crate) fn write_seldom(&self) {
         self.shared.lock().every = (WRITE_SELDOM, SYNC_SELDOM);
     }
 
@@ -272,7 +276,7 @@ impl Recorder {
             std::thread::sleep(LOOK_EVERY);
             waiting(self.waiting_bytes() as u64);
         }
-        let journal = self.join()?;
+        let journal = self.join_threads()?;
         let mut state = self.shared.lock();
         let lost = state.tasks.iter().map(|l| l.lost).collect();
         Some(Recorded { journal, lost, ended: state.ended.take() })
@@ -283,7 +287,7 @@ impl Recorder {
         self.shared.wake.notify_all();
     }
 
-    fn join(&mut self) -> Option<Journal> {
+    fn join_threads(&mut self) -> Option<Journal> {
         self.end_threads();
         let journal = self.writing.take().and_then(|thread| thread.join().ok());
         self.syncing.take().map(JoinHandle::join);
@@ -293,7 +297,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.join();
+        self.join_threads();
     }
 }
 
@@ -314,19 +318,19 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
     let mut spare = Vec::new();
     loop {
         let (every, _) = shared.lock().every;
-        let mut guard = shared.wait(every, |s| s.stop || s.waiting.len() >= WAITING_MANY);
-        let State { tasks, waiting, stop, ended, .. } = &mut *guard;
+        let mut guard = shared.wait_until(every, |s| s.stop || s.waiting.len() >= WAITING_MANY);
+        let RecorderState { tasks, waiting, stop, ended, .. } = &mut *guard;
         if ended.is_some() {
             return journal;
         }
         let stop = *stop;
         for (task, task_state) in tasks.iter_mut().enumerate() {
-            task_state.seal(task, stop, waiting);
+            task_state.flush_rows(task, stop, waiting);
         }
         let frames = std::mem::replace(waiting, std::mem::take(&mut spare));
         drop(guard);
 
-        let mut outcome = journal.write(&frames);
+        let mut outcome = journal.write_frames(&frames);
         shared.lock().written_rows = journal.rows;
         if stop {
             outcome = outcome.and_then(|()| journal.sync());
@@ -334,7 +338,7 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
             outcome = outcome.and_then(|()| journal.check_room());
         }
         if let Err(failure) = outcome {
-            shared.end(failure);
+            shared.fail(failure);
             return journal;
         }
         if stop {
@@ -348,12 +352,12 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
 fn sync_until_stopped(shared: &Shared, file: &OwnFile, path: &Path) {
     loop {
         let (_, every) = shared.lock().every;
-        if shared.wait(every, |s| s.stop).stop {
+        if shared.wait_until(every, |s| s.stop).stop {
             return;
         }
-        if let Err(source) = file.get().and_then(File::sync_data) {
+        if let Err(source) = file.checked().and_then(File::sync_data) {
             let rows = shared.lock().written_rows;
-            shared.end(recording_ended(path, rows, source));
+            shared.fail(recording_ended(path, rows, source));
             return;
         }
     }

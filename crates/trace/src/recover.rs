@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::warning::Warning;
 use jitterlab_model::{Error, RunCauses, RunInfo, StopReason};
 
-use crate::atomic_file::{FileContent, check_free, content_of};
-use crate::error::{FileProblem, gone, lost, not_closed, saved_elsewhere, still_recording};
+use crate::atomic_file::{FileContent, check_name_free, detect_content};
+use crate::error::{
+    FileProblem, journal_gone, records_lost, run_not_closed, saved_elsewhere, still_recording,
+};
 use crate::journal::Journal;
 use crate::journal_path;
+use crate::journal_reader::{JournalPart, JournalParts};
 use crate::own_file::{Identity, OwnFile};
-use crate::paths::{directory_of, is_journal_name, numbered, sync_directory, target_of};
-use crate::table::{FinishedRun, RunFileWriter};
-use crate::walk::{JournalParts, Part};
+use crate::paths::{directory_of, is_journal_name, numbered_path, run_file_path, sync_directory};
+use crate::run_file_writer::{FinishedRun, RunFileWriter};
 
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
@@ -43,14 +45,14 @@ pub fn recover_to(
     let path = path.as_ref();
     let beside = journal_path(path);
     let journal = if target.is_none() && beside.exists() { &beside } else { path };
-    let target = &target.map_or_else(|| target_of(journal), Path::to_path_buf);
+    let target = &target.map_or_else(|| run_file_path(journal), Path::to_path_buf);
     let file = File::open(journal).map_err(Error::file("open", journal))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(still_recording(journal));
     }
     let file = OwnFile::new(file).map_err(Error::file("read", journal))?;
-    let mut finished = match check_free(target) {
-        Ok(()) => convert(&file, journal, target, None, progress)?,
+    let mut finished = match check_name_free(target) {
+        Ok(()) => convert_journal(&file, journal, target, None, progress)?,
         Err(taken) => existing_run_file(&file, journal, target, progress)?.ok_or(taken)?,
     };
     match remove_journal(&mut finished, journal, file.identity()) {
@@ -64,7 +66,7 @@ pub fn recover_to(
 ///
 /// # Errors
 /// One of them cannot be read or has other tasks, or the run file cannot be written.
-pub fn join(
+pub fn join_journals(
     journals: &[PathBuf],
     target: impl AsRef<Path>,
     mut info: RunInfo,
@@ -77,15 +79,15 @@ pub fn join(
         let mut walk = JournalParts::begin(&file, path)?;
         while let Some(part) = walk.next()? {
             match part {
-                Part::Rows(task, rows) => output.append(task, rows)?,
-                Part::Slice(slice) => output.slice(&slice)?,
-                Part::Info | Part::Causes(_) => {}
+                JournalPart::Rows(task, rows) => output.append(task, rows)?,
+                JournalPart::Slice(slice) => output.append_slice(&slice)?,
+                JournalPart::Info | JournalPart::Causes(_) => {}
             }
         }
         skipped.extend_from_slice(walk.skipped());
     }
     if let Some(causes) = causes {
-        output.causes(causes)?;
+        output.set_causes(causes)?;
     }
     info.warnings.extend(skipped.iter().map(|skipped| skipped.warning()));
     Ok(FinishedRun { skipped, ..output.finish(&info)? })
@@ -99,19 +101,19 @@ fn existing_run_file(
     target: &Path,
     progress: impl FnMut(u64, u64),
 ) -> Result<Option<FinishedRun>, Error> {
-    if content_of(target) != FileContent::Parquet {
+    if detect_content(target) != FileContent::Parquet {
         return Ok(None);
     }
     let folder = tempfile::Builder::new().prefix(".jitterlab-").tempdir_in(directory_of(target));
     let folder = folder.map_err(Error::file("create a directory beside", target))?;
-    let again = convert(file, journal, &folder.path().join("again.parquet"), None, progress)?;
-    let is_same = same_bytes(&again.path, target).map_err(Error::file("read", target))?;
+    let again = convert_journal(file, journal, &folder.path().join("again.parquet"), None, progress)?;
+    let is_same = have_same_bytes(&again.path, target).map_err(Error::file("read", target))?;
     // A journal with a damaged part is kept, and is converted again only under another name.
     let is_whole = again.skipped.is_empty();
     Ok((is_same && is_whole).then(|| FinishedRun { path: target.into(), ..again }))
 }
 
-fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
+fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
     let open = |path| Ok::<_, io::Error>(BufReader::new(File::open(path)?));
     let (mut one, mut other) = (open(one)?, open(other)?);
     loop {
@@ -134,15 +136,15 @@ pub(crate) fn error_with_records_saved(
     why: Error,
 ) -> Error {
     let Journal { path, file, .. } = journal;
-    if file.identity().is_named(path).unwrap_or(true) {
-        return not_closed(target, path, why);
+    if file.identity().is_at(path).unwrap_or(true) {
+        return run_not_closed(target, path, why);
     }
     let name = std::env::temp_dir().join(target.file_name().unwrap_or_default());
-    let free = (1..100).map(|number| numbered(&name, number)).find(|path| check_free(path).is_ok());
-    let saved = free.and_then(|free| convert(file, path, &free, Some(info.clone()), |_, _| ()).ok());
+    let free = (1..100).map(|number| numbered_path(&name, number)).find(|path| check_name_free(path).is_ok());
+    let saved = free.and_then(|free| convert_journal(file, path, &free, Some(info.clone()), |_, _| ()).ok());
     match saved {
         Some(saved) => saved_elsewhere(target, &saved.path, why),
-        None => gone(target, path, why),
+        None => journal_gone(target, path, why),
     }
 }
 
@@ -154,12 +156,12 @@ pub(crate) fn close_journal(
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, Error> {
     let Journal { path, file, rows, .. } = journal;
-    let mut closed = match file.get() {
-        Ok(_) => convert(file, path, target, Some(info), progress),
+    let mut closed = match file.checked() {
+        Ok(_) => convert_journal(file, path, target, Some(info), progress),
         // The program around us closed the descriptor; the journal may still be there by its name.
         Err(closed) => match File::open(path).and_then(OwnFile::new) {
             Ok(found) if found.identity() == file.identity() => {
-                convert(&found, path, target, Some(info), progress)
+                convert_journal(&found, path, target, Some(info), progress)
             }
             _ => Err(Error::file("read", path)(closed)),
         },
@@ -167,7 +169,7 @@ pub(crate) fn close_journal(
     // Invalid rows are left out and reported; otherwise another program cut the journal, or wrote into it.
     let left_out: u64 = closed.skipped.iter().filter_map(|skipped| skipped.rows).sum();
     if closed.rows + left_out < *rows {
-        return Err(lost(target, path, *rows, closed.rows));
+        return Err(records_lost(target, path, *rows, closed.rows));
     }
     remove_journal(&mut closed, path, file.identity()).map_err(|why| journal_left(&closed, path, why))?;
     Ok(closed)
@@ -178,7 +180,7 @@ fn remove_journal(finished: &mut FinishedRun, path: &Path, identity: Identity) -
     if !finished.skipped.is_empty() || !is_journal_name(path) {
         return Ok(());
     }
-    if identity.is_named(path)? {
+    if identity.is_at(path)? {
         std::fs::remove_file(path)?;
         // Should the name come back after a power loss, nothing is lost by that.
         let _ = sync_directory(path);
@@ -199,28 +201,28 @@ fn journal_left(finished: &FinishedRun, path: &Path, why: io::Error) -> Error {
     .case(FileProblem::JournalLeft)
 }
 
-fn convert(
+fn convert_journal(
     file: &OwnFile,
     path: &Path,
     target: &Path,
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, Error> {
-    let mut walk = JournalParts::begin(file.get().map_err(Error::file("read", path))?, path)?;
+    let mut walk = JournalParts::begin(file.checked().map_err(Error::file("read", path))?, path)?;
     let mut output = RunFileWriter::create(target, walk.task_count())?;
     while let Some(part) = walk.next()? {
         match part {
-            Part::Info => {}
-            Part::Rows(task, rows) => output.append(task, rows)?,
-            Part::Slice(slice) => output.slice(&slice)?,
-            Part::Causes(bytes) => output.encoded_causes(bytes.to_vec()),
+            JournalPart::Info => {}
+            JournalPart::Rows(task, rows) => output.append(task, rows)?,
+            JournalPart::Slice(slice) => output.append_slice(&slice)?,
+            JournalPart::Causes(bytes) => output.set_encoded_causes(bytes.to_vec()),
         }
         let (done, of) = walk.progress();
         progress(done, of);
     }
     let skipped = walk.skipped().to_vec();
     let mut info = final_info.unwrap_or_else(|| {
-        let mut info = walk.completed();
+        let mut info = walk.completed_info();
         if info.stop.is_none() {
             info.stop = Some(StopReason::Crashed);
             info.warnings.push(Warning::NotClosed);

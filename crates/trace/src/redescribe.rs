@@ -28,12 +28,12 @@ pub fn redescribe(
     let mut result = Ok(());
     reader.for_each_slice(|slice| {
         if result.is_ok() {
-            result = writer.slice(slice);
+            result = writer.append_slice(slice);
         }
     })?;
     result?;
     if let Some(causes) = reader.causes()? {
-        writer.causes(&causes)?;
+        writer.set_causes(&causes)?;
     }
     change(&mut info);
     writer.finish(&info)

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use jitterlab_model::warning::Warning;
 
-use crate::frame::{Frame, HEADER, Header, Kind, PREAMBLE};
+use crate::frame::{Frame, FrameKind, HEADER, Header, PREAMBLE};
 
 /// A part of a journal that could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ const CHECKED: u64 = 16;
 const SHORTER: u32 = 1 << 12;
 
 /// Reads the whole frames of a journal, and notes the ranges between them.
-pub(crate) struct Salvage<'f> {
+pub(crate) struct FrameSalvager<'f> {
     file: &'f File,
     length: u64,
     at: u64,
@@ -51,11 +51,11 @@ pub(crate) struct Salvage<'f> {
     skipped: Vec<Skipped>,
 }
 
-impl<'f> Salvage<'f> {
+impl<'f> FrameSalvager<'f> {
     /// Begins at the first frame.
     pub(crate) fn new(file: &'f File) -> io::Result<Self> {
         let length = file.metadata()?.len();
-        Ok(Salvage {
+        Ok(FrameSalvager {
             file,
             length,
             at: PREAMBLE as u64,
@@ -67,8 +67,8 @@ impl<'f> Salvage<'f> {
     }
 
     /// Returns true if a whole frame is at the position of the first one.
-    pub(crate) fn begins_whole(&mut self) -> io::Result<bool> {
-        Ok(self.whole_frame(PREAMBLE as u64, u32::MAX)?.is_some())
+    pub(crate) fn has_whole_first_frame(&mut self) -> io::Result<bool> {
+        Ok(self.whole_frame_header(PREAMBLE as u64, u32::MAX)?.is_some())
     }
 
     /// Returns the position of reading, and the length.
@@ -82,7 +82,7 @@ impl<'f> Salvage<'f> {
     }
 
     /// Notes a part that could not be used.
-    pub(crate) fn skip(&mut self, skipped: Skipped) {
+    pub(crate) fn note_skipped(&mut self, skipped: Skipped) {
         self.skipped.push(skipped);
     }
 
@@ -94,52 +94,52 @@ impl<'f> Salvage<'f> {
             let patient = self.checked / CHECKED < self.length;
             let elsewhere = if patient { LONGEST_FOUND } else { SHORTER };
             let longest = if at == begin { u32::MAX } else { elsewhere };
-            let Some(header) = self.whole_frame(at, longest)? else {
+            let Some(header) = self.whole_frame_header(at, longest)? else {
                 self.at += 1;
                 continue;
             };
-            self.note(begin, at)?;
+            self.note_range(begin, at)?;
             self.at = at + header.frame_bytes();
-            let payload = self.bytes(at + HEADER as u64, header.length as usize)?;
-            return Ok(Some((at, header.frame(payload))));
+            let payload = self.bytes_at(at + HEADER as u64, header.length as usize)?;
+            return Ok(Some((at, header.with_payload(payload))));
         }
-        self.note(begin, self.length)?;
+        self.note_range(begin, self.length)?;
         Ok(None)
     }
 
     /// Notes the range between two positions, unless it is empty.
-    fn note(&mut self, begin: u64, end: u64) -> io::Result<()> {
+    fn note_range(&mut self, begin: u64, end: u64) -> io::Result<()> {
         if begin >= end {
             return Ok(());
         }
         // If the frame would end exactly where the next begins, or is cut off by the end, its header is sound.
         let at_end = end == self.length;
         let sound = |h: &Header| begin + h.frame_bytes() == end || at_end;
-        let rows = self.header(begin)?.filter(sound).and_then(|h| h.plausible_rows());
+        let rows = self.header_at(begin)?.filter(sound).and_then(|h| h.plausible_rows());
         self.skipped.push(Skipped { at: begin, bytes: end - begin, rows });
         Ok(())
     }
 
-    fn header(&mut self, at: u64) -> io::Result<Option<Header>> {
+    fn header_at(&mut self, at: u64) -> io::Result<Option<Header>> {
         if at + HEADER as u64 > self.length {
             return Ok(None);
         }
-        Ok(self.bytes(at, HEADER)?.first_chunk().and_then(Header::read))
+        Ok(self.bytes_at(at, HEADER)?.first_chunk().and_then(Header::parse))
     }
 
     /// The header of the frame that begins here, if all of it is there and its checksum holds.
-    fn whole_frame(&mut self, at: u64, longest: u32) -> io::Result<Option<Header>> {
-        let Some(header) = self.header(at)? else { return Ok(None) };
+    fn whole_frame_header(&mut self, at: u64, longest: u32) -> io::Result<Option<Header>> {
+        let Some(header) = self.header_at(at)? else { return Ok(None) };
         if header.length > longest || at + header.frame_bytes() > self.length {
             return Ok(None);
         }
         self.checked += u64::from(header.length);
-        let payload = self.bytes(at + HEADER as u64, header.length as usize)?;
+        let payload = self.bytes_at(at + HEADER as u64, header.length as usize)?;
         Ok(header.is_intact(payload).then_some(header))
     }
 
     /// Bytes of the file; fewer than wanted where it has become shorter meanwhile.
-    fn bytes(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
+    fn bytes_at(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
         let end = at + wanted as u64;
         if at < self.window_at || end > self.window_at + self.window.len() as u64 {
             // From where the search goes on.
@@ -167,8 +167,8 @@ impl Header {
     /// Returns its number of rows, unless that is impossible: a row takes two bytes at least.
     fn plausible_rows(self) -> Option<u64> {
         match self.kind {
-            Kind::Rows => (self.rows <= self.length / 2).then_some(u64::from(self.rows)),
-            Kind::Info | Kind::Slice | Kind::Causes => None,
+            FrameKind::Rows => (self.rows <= self.length / 2).then_some(u64::from(self.rows)),
+            FrameKind::Info | FrameKind::Slice | FrameKind::Causes => None,
         }
     }
 }
@@ -186,12 +186,12 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let mut journal = preamble();
         for left in (0..HEADERS).rev() {
-            for field in [Kind::Rows as u32, 0, 1, (left * HEADER) as u32, 0] {
+            for field in [FrameKind::Rows as u32, 0, 1, (left * HEADER) as u32, 0] {
                 journal.extend(field.to_le_bytes());
             }
         }
         file.write_all(&journal).unwrap();
-        let mut frames = Salvage::new(&file).unwrap();
+        let mut frames = FrameSalvager::new(&file).unwrap();
         assert!(frames.next().unwrap().is_none());
         assert_eq!(frames.skipped().len(), 1);
         let most = journal.len() as u64 * (CHECKED + u64::from(SHORTER) / HEADER as u64 + 1);

@@ -22,10 +22,10 @@ use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
 use crate::checksum::Writer;
-use crate::column::{FileRange, footer, read as read_column, without_panic};
-use crate::error::{damage, impossible};
-use crate::layout::{properties, put, schema, zstd};
-use crate::slices::{SLICE_NS, Slice, Stored};
+use crate::column::{FileRange, read_column, read_footer, without_panic};
+use crate::error::{damage, impossible_values};
+use crate::layout::{parse_schema, write_column, writer_properties, zstd};
+use crate::slices::{SLICE_NS, Slice, StoredDistribution};
 
 /// `quantity` counts as [`Quantity::COUNTED`] does. The sums have 38 decimal digits, more than a second can fill.
 const SLICES: &str = "message slices {
@@ -64,7 +64,7 @@ const MINUTE_NS: i64 = 60 * SLICE_NS;
 
 /// Place of an embedded table in the run file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Embedded {
+pub(crate) struct EmbeddedTable {
     /// `slices` or `bins`; they come in pairs, in this order.
     table: String,
     #[serde(flatten)]
@@ -78,7 +78,7 @@ pub(crate) struct SliceTable {
     closed: Vec<Slice>,
     bins: usize,
     scratch: Option<TimingStats>,
-    written: Vec<Embedded>,
+    written: Vec<EmbeddedTable>,
 }
 
 /// The last slice of a task, which a further piece may still extend.
@@ -89,11 +89,11 @@ struct OpenSlice {
 }
 
 impl OpenSlice {
-    /// Goes on to the next second (or ends, with `None`) and hands out the slice that is complete.
-    fn next(&mut self, next: Option<&Slice>) -> Slice {
+    /// Returns the complete slice and goes on to that of the next second (`None` at the end).
+    fn advance(&mut self, next: Option<&Slice>) -> Slice {
         let minute = |slice: &Slice| slice.start_ns.div_euclid(MINUTE_NS);
         let goes_on = next.is_some_and(|next| minute(next) == minute(&self.slice));
-        for (Stored { bins: own, .. }, bins) in
+        for (StoredDistribution { bins: own, .. }, bins) in
             self.slice.stored[BY_THE_SECOND..].iter_mut().zip(&mut self.minute)
         {
             for (high_ns, count) in own.drain(..) {
@@ -117,33 +117,33 @@ impl SliceTable {
         }
         match &mut self.tasks[slice.task] {
             Some(open) if open.slice.start_ns == slice.start_ns => {
-                open.slice.absorb(slice, self.scratch.get_or_insert_with(|| TimingStats::new(0)));
+                open.slice.merge_later(slice, self.scratch.get_or_insert_with(|| TimingStats::new(0)));
             }
             Some(open) => {
-                let done = open.next(Some(slice));
-                self.bins += SLICE_AS_BINS + done.bins();
+                let done = open.advance(Some(slice));
+                self.bins += SLICE_AS_BINS + done.bin_count();
                 self.closed.push(done);
             }
             none => *none = Some(OpenSlice { slice: slice.clone(), minute: Default::default() }),
         }
-        if self.bins >= TABLE_BINS { self.write(file) } else { Ok(()) }
+        if self.bins >= TABLE_BINS { self.write_tables(file) } else { Ok(()) }
     }
 
     /// Writes the rest; returns the places of all tables.
-    pub(crate) fn finish(&mut self, file: &mut Writer) -> Result<Vec<Embedded>, ParquetError> {
-        self.closed.extend(self.tasks.drain(..).flatten().map(|mut open| open.next(None)));
-        self.write(file)?;
+    pub(crate) fn finish(&mut self, file: &mut Writer) -> Result<Vec<EmbeddedTable>, ParquetError> {
+        self.closed.extend(self.tasks.drain(..).flatten().map(|mut open| open.advance(None)));
+        self.write_tables(file)?;
         Ok(std::mem::take(&mut self.written))
     }
 
-    fn write(&mut self, file: &mut Writer) -> Result<(), ParquetError> {
+    fn write_tables(&mut self, file: &mut Writer) -> Result<(), ParquetError> {
         if self.closed.is_empty() {
             return Ok(());
         }
         for (table, bytes) in [("slices", slices_table(&self.closed)?), ("bins", bins_table(&self.closed)?)] {
             let range = FileRange::new(file.bytes_written(), &bytes);
             file.write_all(&bytes)?;
-            self.written.push(Embedded { table: table.into(), range });
+            self.written.push(EmbeddedTable { table: table.into(), range });
         }
         self.closed.clear();
         self.bins = 0;
@@ -152,13 +152,13 @@ impl SliceTable {
 }
 
 /// A slice's distributions that hold anything.
-fn filled(slice: &Slice) -> impl Iterator<Item = (&Slice, Quantity, &Stored)> {
+fn occupied_distributions(slice: &Slice) -> impl Iterator<Item = (&Slice, Quantity, &StoredDistribution)> {
     let all = Quantity::COUNTED.into_iter().zip(&slice.stored).map(move |(q, stored)| (slice, q, stored));
     all.filter(|(_, _, stored)| stored.moments.count > 0)
 }
 
 fn slices_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
-    let rows: Vec<_> = slices.iter().flat_map(filled).collect();
+    let rows: Vec<_> = slices.iter().flat_map(occupied_distributions).collect();
     let long = |of: fn(&Slice, &Moments) -> i64| -> Vec<i64> {
         rows.iter().map(|(slice, _, stored)| of(slice, &stored.moments)).collect()
     };
@@ -166,26 +166,27 @@ fn slices_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
         rows.iter().map(|(_, _, s)| of(&s.moments).to_be_bytes().to_vec().into()).collect()
     };
     let mut bytes = Vec::new();
-    let mut file = SerializedFileWriter::new(&mut bytes, schema(SLICES)?, Arc::new(properties(zstd())))?;
+    let mut file =
+        SerializedFileWriter::new(&mut bytes, parse_schema(SLICES)?, Arc::new(writer_properties(zstd())))?;
     let mut group = file.next_row_group()?;
-    put::<Int32Type>(&mut group, &rows.iter().map(|r| r.0.task as i32).collect::<Vec<_>>())?;
-    put::<Int64Type>(&mut group, &long(|s, _| s.start_ns))?;
-    put::<Int64Type>(&mut group, &long(|s, _| s.first_due_ns))?;
-    put::<Int64Type>(&mut group, &long(|s, _| s.last_end_ns))?;
-    put::<Int64Type>(&mut group, &long(|s, _| s.missed as i64))?;
-    put::<Int32Type>(&mut group, &rows.iter().map(|r| r.1 as i32).collect::<Vec<_>>())?;
-    put::<Int64Type>(&mut group, &long(|_, m| m.count as i64))?;
-    put::<Int64Type>(&mut group, &long(|_, m| m.min_ns))?;
-    put::<Int64Type>(&mut group, &long(|_, m| m.max_ns))?;
-    put::<FixedLenByteArrayType>(&mut group, &decimal(|m| m.sum))?;
-    put::<FixedLenByteArrayType>(&mut group, &decimal(|m| m.sum_of_squares.min(LARGEST) as i128))?;
+    write_column::<Int32Type>(&mut group, &rows.iter().map(|r| r.0.task as i32).collect::<Vec<_>>())?;
+    write_column::<Int64Type>(&mut group, &long(|s, _| s.start_ns))?;
+    write_column::<Int64Type>(&mut group, &long(|s, _| s.first_due_ns))?;
+    write_column::<Int64Type>(&mut group, &long(|s, _| s.last_end_ns))?;
+    write_column::<Int64Type>(&mut group, &long(|s, _| s.missed as i64))?;
+    write_column::<Int32Type>(&mut group, &rows.iter().map(|r| r.1 as i32).collect::<Vec<_>>())?;
+    write_column::<Int64Type>(&mut group, &long(|_, m| m.count as i64))?;
+    write_column::<Int64Type>(&mut group, &long(|_, m| m.min_ns))?;
+    write_column::<Int64Type>(&mut group, &long(|_, m| m.max_ns))?;
+    write_column::<FixedLenByteArrayType>(&mut group, &decimal(|m| m.sum))?;
+    write_column::<FixedLenByteArrayType>(&mut group, &decimal(|m| m.sum_of_squares.min(LARGEST) as i128))?;
     group.close()?;
     file.close()?;
     Ok(bytes)
 }
 
 fn bins_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
-    let bins = slices.iter().flat_map(filled).flat_map(|(slice, quantity, stored)| {
+    let bins = slices.iter().flat_map(occupied_distributions).flat_map(|(slice, quantity, stored)| {
         let second = slice.start_ns / SLICE_NS;
         stored
             .bins
@@ -197,53 +198,54 @@ fn bins_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
     let short = |of: fn(&(i32, i32, i64, i64, i64)) -> i32| bins.iter().map(of).collect::<Vec<_>>();
     let long = |of: fn(&(i32, i32, i64, i64, i64)) -> i64| bins.iter().map(of).collect::<Vec<_>>();
     let mut bytes = Vec::new();
-    let mut file = SerializedFileWriter::new(&mut bytes, schema(BINS)?, Arc::new(properties(zstd())))?;
+    let mut file =
+        SerializedFileWriter::new(&mut bytes, parse_schema(BINS)?, Arc::new(writer_properties(zstd())))?;
     let mut group = file.next_row_group()?;
-    put::<Int32Type>(&mut group, &short(|b| b.0))?;
-    put::<Int32Type>(&mut group, &short(|b| b.1))?;
-    put::<Int64Type>(&mut group, &long(|b| b.2))?;
-    put::<Int64Type>(&mut group, &long(|b| b.3))?;
-    put::<Int64Type>(&mut group, &long(|b| b.4))?;
+    write_column::<Int32Type>(&mut group, &short(|b| b.0))?;
+    write_column::<Int32Type>(&mut group, &short(|b| b.1))?;
+    write_column::<Int64Type>(&mut group, &long(|b| b.2))?;
+    write_column::<Int64Type>(&mut group, &long(|b| b.3))?;
+    write_column::<Int64Type>(&mut group, &long(|b| b.4))?;
     group.close()?;
     file.close()?;
     Ok(bytes)
 }
 
 /// Reads all slices back; `visit` gets each once.
-pub(crate) fn read(
+pub(crate) fn read_slices(
     file: &File,
-    tables: &[Embedded],
+    tables: &[EmbeddedTable],
     tasks: usize,
     visit: &mut impl FnMut(&Slice),
 ) -> Result<(), ParquetError> {
     for pair in tables.chunks(2) {
-        let [figures, bins] = pair else { return Err(damaged()) };
-        let figures = without_panic(|| Columns::open(file, figures))?;
-        let bins = without_panic(|| Columns::open(file, bins))?;
+        let [figures, bins] = pair else { return Err(contradicting_slices()) };
+        let figures = without_panic(|| TableColumns::open(file, figures))?;
+        let bins = without_panic(|| TableColumns::open(file, bins))?;
         visit_pair(&figures, &bins, tasks, visit)?;
     }
     Ok(())
 }
 
-fn damaged() -> ParquetError {
+fn contradicting_slices() -> ParquetError {
     damage("its slices contradict each other")
 }
 
 /// An embedded table with all its columns in memory.
-struct Columns {
+struct TableColumns {
     rows: usize,
     long: Vec<Vec<i64>>,
     decimal: Vec<Vec<FixedLenByteArray>>,
 }
 
-impl Columns {
-    fn open(file: &File, place: &Embedded) -> Result<Self, ParquetError> {
+impl TableColumns {
+    fn open(file: &File, place: &EmbeddedTable) -> Result<Self, ParquetError> {
         let bytes = place.range.read(file)?;
-        footer(&bytes, bytes.len() as u64)?;
+        read_footer(&bytes, bytes.len() as u64)?;
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
-        let [group] = metadata.row_groups() else { return Err(damaged()) };
-        let rows = usize::try_from(group.num_rows()).map_err(|_| damaged())?;
-        let mut columns = Columns { rows, long: Vec::new(), decimal: Vec::new() };
+        let [group] = metadata.row_groups() else { return Err(contradicting_slices()) };
+        let rows = usize::try_from(group.num_rows()).map_err(|_| contradicting_slices())?;
+        let mut columns = TableColumns { rows, long: Vec::new(), decimal: Vec::new() };
         for (i, column) in group.columns().iter().enumerate() {
             match column.column_type() {
                 Type::INT64 => columns.long.push(read_column::<Int64Type>(&bytes, group, i, rows)?),
@@ -254,13 +256,13 @@ impl Columns {
                 Type::FIXED_LEN_BYTE_ARRAY => {
                     columns.decimal.push(read_column::<FixedLenByteArrayType>(&bytes, group, i, rows)?);
                 }
-                _ => return Err(damaged()),
+                _ => return Err(contradicting_slices()),
             }
         }
         Ok(columns)
     }
 
-    fn long<const N: usize>(&self, row: usize) -> Option<[i64; N]> {
+    fn long_values<const N: usize>(&self, row: usize) -> Option<[i64; N]> {
         let mut values = [0; N];
         for (value, column) in values.iter_mut().zip(&self.long) {
             *value = *column.get(row)?;
@@ -268,15 +270,15 @@ impl Columns {
         (self.long.len() == N).then_some(values)
     }
 
-    fn decimal(&self, column: usize, row: usize) -> Option<i128> {
+    fn decimal_value(&self, column: usize, row: usize) -> Option<i128> {
         let bytes = self.decimal.get(column)?.get(row)?.data();
         bytes.try_into().ok().map(i128::from_be_bytes)
     }
 }
 
 fn visit_pair(
-    figures: &Columns,
-    bins: &Columns,
+    figures: &TableColumns,
+    bins: &TableColumns,
     tasks: usize,
     visit: &mut impl FnMut(&Slice),
 ) -> Result<(), ParquetError> {
@@ -284,10 +286,10 @@ fn visit_pair(
     let mut places = HashMap::new();
     for row in 0..figures.rows {
         let [task, start_ns, first_due_ns, last_end_ns, missed, quantity, count, min_ns, max_ns] =
-            figures.long(row).ok_or_else(damaged)?;
-        let sum = figures.decimal(0, row).ok_or_else(damaged)?;
-        let sum_of_squares = figures.decimal(1, row).ok_or_else(damaged)?.unsigned_abs();
-        let index = usize::try_from(task).ok().filter(|t| *t < tasks).ok_or_else(damaged)?;
+            figures.long_values(row).ok_or_else(contradicting_slices)?;
+        let sum = figures.decimal_value(0, row).ok_or_else(contradicting_slices)?;
+        let sum_of_squares = figures.decimal_value(1, row).ok_or_else(contradicting_slices)?.unsigned_abs();
+        let index = usize::try_from(task).ok().filter(|t| *t < tasks).ok_or_else(contradicting_slices)?;
         if slices.last().is_none_or(|s| (s.task, s.start_ns) != (index, start_ns)) {
             let missed = missed as u64;
             let stored = Default::default();
@@ -296,16 +298,17 @@ fn visit_pair(
         }
         let stored = slices.last_mut().and_then(|s| s.stored.get_mut(usize::try_from(quantity).ok()?));
         let moments = Moments { count: count as u64, min_ns, max_ns, sum, sum_of_squares };
-        stored.ok_or_else(damaged)?.moments = moments;
+        stored.ok_or_else(contradicting_slices)?.moments = moments;
     }
     for row in 0..bins.rows {
-        let [task, quantity, high_ns, second, count] = bins.long(row).ok_or_else(damaged)?;
+        let [task, quantity, high_ns, second, count] =
+            bins.long_values(row).ok_or_else(contradicting_slices)?;
         let slice = places.get(&(task, second)).and_then(|place| slices.get_mut(*place));
         let stored = slice.and_then(|s| s.stored.get_mut(usize::try_from(quantity).ok()?));
-        stored.ok_or_else(damaged)?.bins.push((high_ns, count as u64));
+        stored.ok_or_else(contradicting_slices)?.bins.push((high_ns, count as u64));
     }
     for slice in &slices {
-        slice.check().map_err(impossible)?;
+        slice.check_bounds().map_err(impossible_values)?;
         visit(slice);
     }
     Ok(())
@@ -321,7 +324,8 @@ mod tests {
     #[test]
     fn slices_with_few_bins_do_not_pile_up() {
         let file = ChecksummedFile::new(tempfile::tempfile().unwrap());
-        let mut file = Writer::new(file, schema(SLICES).unwrap(), Arc::new(properties(zstd()))).unwrap();
+        let mut file =
+            Writer::new(file, parse_schema(SLICES).unwrap(), Arc::new(writer_properties(zstd()))).unwrap();
         let mut table = SliceTable::default();
         let mut largest = 0;
         for second in 0..20_000 {

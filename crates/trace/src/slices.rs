@@ -29,24 +29,24 @@ thread_local! {
 
 /// A distribution as it is stored: its exact part, and its occupied bins as (upper edge, count).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Stored {
+pub struct StoredDistribution {
     /// Count, extremes, sums.
     pub moments: Moments,
     /// Occupied bins in order of value: largest value of the bin in nanoseconds, and how many values it holds.
     pub bins: Vec<(i64, u64)>,
 }
 
-impl From<&Distribution> for Stored {
+impl From<&Distribution> for StoredDistribution {
     fn from(distribution: &Distribution) -> Self {
         let bins = distribution.bins().map(|b| (b.high_ns, b.count)).collect();
-        Stored { moments: distribution.moments(), bins }
+        StoredDistribution { moments: distribution.moments(), bins }
     }
 }
 
-impl Stored {
+impl StoredDistribution {
     /// Adds stored distributions, in the order of [`Quantity::COUNTED`], to those of their task.
-    pub fn add_all(stored: &[Stored], stats: &mut TimingStats) {
-        for (all, Stored { moments, bins }) in stats.counted_mut().into_iter().zip(stored) {
+    pub fn add_all(stored: &[StoredDistribution], stats: &mut TimingStats) {
+        for (all, StoredDistribution { moments, bins }) in stats.counted_mut().into_iter().zip(stored) {
             all.merge_parts(*moments, bins.iter().copied());
         }
     }
@@ -66,7 +66,7 @@ pub struct Slice {
     /// Due times missed.
     pub missed: u64,
     /// The distributions, in the order of [`Quantity::COUNTED`].
-    pub(crate) stored: [Stored; Quantity::COUNTED.len()],
+    pub(crate) stored: [StoredDistribution; Quantity::COUNTED.len()],
 }
 
 impl Slice {
@@ -77,8 +77,8 @@ impl Slice {
         last_end_ns: i64,
         stats: &TimingStats,
     ) -> Self {
-        let stored = stats.counted().map(Stored::from);
-        Slice { task, start_ns, first_due_ns, last_end_ns, missed: stats.seen_missed(), stored }
+        let stored = stats.counted().map(StoredDistribution::from);
+        Slice { task, start_ns, first_due_ns, last_end_ns, missed: stats.least_missed(), stored }
     }
 
     /// Activations that ran.
@@ -89,7 +89,7 @@ impl Slice {
     /// The stored distribution of a quantity; `None` for one that is not counted itself. The exact part is always the slice's own; in a run file the bins of
     /// period error, cycle-to-cycle jitter and execution time are kept by the minute: the last slice of a
     /// minute holds those of all its slices, the others none.
-    pub fn of(&self, quantity: Quantity) -> Option<&Stored> {
+    pub fn of(&self, quantity: Quantity) -> Option<&StoredDistribution> {
         Quantity::COUNTED.iter().zip(&self.stored).find_map(|(q, stored)| (*q == quantity).then_some(stored))
     }
 
@@ -97,12 +97,12 @@ impl Slice {
     /// figures as a count of the activations themselves.
     pub fn add_to(&self, stats: &mut TimingStats) {
         stats.add_missed(self.missed);
-        Stored::add_all(&self.stored, stats);
+        StoredDistribution::add_all(&self.stored, stats);
         stats.break_sequence();
     }
 
-    /// Checks it against the bounds of the model.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Checks the slice against the bounds of the model.
+    pub(crate) fn check_bounds(&self) -> Result<(), Error> {
         let times = [self.start_ns, self.first_due_ns, self.last_end_ns];
         let bins = || self.stored.iter().flat_map(|stored| &stored.bins);
         let possible = self.missed <= COUNT
@@ -118,8 +118,8 @@ impl Slice {
         self.stored.iter().try_for_each(|stored| check_moments(stored.moments))
     }
 
-    /// Occupied bins of all its distributions.
-    pub(crate) fn bins(&self) -> usize {
+    /// Number of occupied bins of all its distributions.
+    pub(crate) fn bin_count(&self) -> usize {
         self.stored.iter().map(|s| s.bins.len()).sum()
     }
 
@@ -136,7 +136,7 @@ impl Slice {
         varint::put_signed(out, self.first_due_ns);
         varint::put_signed(out, self.last_end_ns);
         varint::put(out, self.missed);
-        for Stored { moments, bins } in &self.stored {
+        for StoredDistribution { moments, bins } in &self.stored {
             varint::put(out, moments.count);
             if moments.count == 0 {
                 continue;
@@ -164,8 +164,8 @@ impl Slice {
         let first_due_ns = varint::take_signed(input)?;
         let last_end_ns = varint::take_signed(input)?;
         let missed = varint::take(input)?;
-        let mut stored: [Stored; Quantity::COUNTED.len()] = Default::default();
-        for Stored { moments, bins } in &mut stored {
+        let mut stored: [StoredDistribution; Quantity::COUNTED.len()] = Default::default();
+        for StoredDistribution { moments, bins } in &mut stored {
             moments.count = varint::take(input)?;
             if moments.count == 0 {
                 continue;
@@ -187,7 +187,7 @@ impl Slice {
     }
 
     /// Adds a later piece of the same second of the same task.
-    pub(crate) fn absorb(&mut self, later: &Slice, scratch: &mut TimingStats) {
+    pub(crate) fn merge_later(&mut self, later: &Slice, scratch: &mut TimingStats) {
         let _ = scratch.take();
         self.add_to(scratch);
         later.add_to(scratch);
@@ -231,7 +231,7 @@ mod tests {
             }
             prop_assert_eq!(&sum, &whole);
             let (first, second) = pieces.split_at_mut(1);
-            first[0].absorb(&second[0], &mut TimingStats::new(1_000));
+            first[0].merge_later(&second[0], &mut TimingStats::new(1_000));
             prop_assert_eq!(&first[0], &Slice::new(1, 0, 3, 9, &whole));
         }
 

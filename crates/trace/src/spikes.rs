@@ -31,9 +31,9 @@ impl SpikeFilter {
     pub(crate) fn push(&mut self, a: &Activation, mut keep: impl FnMut(&Activation)) {
         if a.latency_ns() >= self.above_ns {
             for row in self.before.drain(..) {
-                keep(&after_gap(&row, std::mem::take(&mut self.skipped)));
+                keep(&with_gap_flag(&row, std::mem::take(&mut self.skipped)));
             }
-            keep(&after_gap(a, std::mem::take(&mut self.skipped)));
+            keep(&with_gap_flag(a, std::mem::take(&mut self.skipped)));
             self.after = NEIGHBOURS;
         } else if self.after > 0 {
             self.after -= 1;
@@ -48,7 +48,7 @@ impl SpikeFilter {
     }
 }
 
-fn after_gap(a: &Activation, gap: bool) -> Activation {
+fn with_gap_flag(a: &Activation, gap: bool) -> Activation {
     Activation { flags: if gap { a.flags.with(Flags::AFTER_GAP) } else { a.flags }, ..*a }
 }
 

@@ -18,7 +18,7 @@ impl Tally {
         Tally { period_ns, ..Tally::default() }
     }
 
-    fn extend(&mut self, first_due_ns: i64, last_end_ns: i64, min_ns: i64, max_ns: i64) {
+    fn extend_range(&mut self, first_due_ns: i64, last_end_ns: i64, min_ns: i64, max_ns: i64) {
         let r = &mut self.result;
         if r.executed == 0 {
             (r.first_due_ns, r.min_latency_ns, r.max_latency_ns) = (first_due_ns, min_ns, max_ns);
@@ -29,11 +29,11 @@ impl Tally {
     }
 
     /// Counts a row, unless slices hold the figures already.
-    pub(crate) fn row(&mut self, a: &Activation) {
+    pub(crate) fn add_row(&mut self, a: &Activation) {
         if self.from_slices {
             return;
         }
-        self.extend(a.due_ns, a.end_ns, a.latency_ns(), a.latency_ns());
+        self.extend_range(a.due_ns, a.end_ns, a.latency_ns(), a.latency_ns());
         let r = &mut self.result;
         if let Some(last) = self.last {
             let due_times = a.index.wrapping_sub(last.index);
@@ -54,12 +54,12 @@ impl Tally {
     }
 
     /// Counts a slice; from then on rows are ignored, since the slices hold them too.
-    pub(crate) fn slice(&mut self, slice: &Slice) {
+    pub(crate) fn add_slice(&mut self, slice: &Slice) {
         if !self.from_slices {
             (self.from_slices, self.result) = (true, TaskResult::default());
         }
         let latency = slice.stored[0].moments;
-        self.extend(slice.first_due_ns, slice.last_end_ns, latency.min_ns, latency.max_ns);
+        self.extend_range(slice.first_due_ns, slice.last_end_ns, latency.min_ns, latency.max_ns);
         self.result.executed = self.result.executed.saturating_add(latency.count);
         self.result.missed = self.result.missed.saturating_add(slice.missed);
     }
@@ -86,10 +86,10 @@ mod tests {
             ..Activation::default()
         };
         let mut tally = Tally::new(100);
-        tally.row(&row(0, 1_000, 2, Flags(0)));
-        tally.row(&row(3, 1_300, 0, Flags(0)));
-        tally.row(&row(8, 1_800, 0, Flags::AFTER_GAP));
-        tally.row(&row(9, 1_930, 0, Flags::RE_PHASED));
+        tally.add_row(&row(0, 1_000, 2, Flags(0)));
+        tally.add_row(&row(3, 1_300, 0, Flags(0)));
+        tally.add_row(&row(8, 1_800, 0, Flags::AFTER_GAP));
+        tally.add_row(&row(9, 1_930, 0, Flags::RE_PHASED));
         let r = tally.result().unwrap();
         assert_eq!((r.executed, r.missed, r.dropped), (8, 2, 4));
         assert_eq!((r.first_due_ns, r.last_end_ns, r.phase_loss_ns), (1_000, 1_939, 30));

@@ -164,7 +164,7 @@ fn the_examples_of_the_description_work() {
         let mut writer = RunWriter::create(directory.path().join(name), &info(keep)).unwrap();
         writer.append(0, &(0..10_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
         writer.append(1, &(0..250).map(|k| row(1, k)).collect::<Vec<_>>()).unwrap();
-        writer.causes(&causes()).unwrap();
+        writer.set_causes(&causes()).unwrap();
         writer.finish(closed(keep)).unwrap();
     }
     let description = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/run-file.md");

@@ -42,13 +42,13 @@ fn through_a_file(folder: &Path, causes: &RunCauses, info: &RunInfo) {
     for task in 0..info.tasks.len() {
         writer.append(task, &rows()).expect("room");
     }
-    writer.causes(causes).expect("causes that were read can be written");
+    writer.set_causes(causes).expect("causes that were read can be written");
     writer.finish(info).expect("room");
     let Ok(run) = Run::open(&path, &Hints::default()) else { return };
     let _ = run.why(None, ListedEvents::Rank(1));
     let _ = Format::Perfetto.write(
         &run,
-        &run.tasks(None).unwrap_or_default(),
+        &run.task_numbers(None).unwrap_or_default(),
         &ExportOptions::default(),
         &mut sink(),
     );

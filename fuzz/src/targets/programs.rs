@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use jitterlab_kernel::archive;
+use jitterlab_kernel::cpio;
 use jitterlab_kernel::elf::{self, LibraryPath};
 use jitterlab_kernel::image::KernelChoice;
 use jitterlab_kernel::job::Answer;
@@ -18,7 +18,7 @@ pub fn programs(folder: &Path, data: &[u8], _long: bool) {
     let slim = elf::without_debug_information(data.to_vec());
     assert!(slim.len() <= data.len());
     let _ = KernelChoice::File(path).find_image(&mut |_| ());
-    if let Ok(files) = archive::read(data) {
+    if let Ok(files) = cpio::read(data) {
         assert!(files.iter().map(|file| file.content.len()).sum::<usize>() <= data.len());
     }
     let _ = Answer::from_bytes(data);

@@ -91,7 +91,7 @@ fn comparison(path: &Path, run: Run) {
 fn servo(run: Run) {
     let Ok(task) = OneTask::new(run, None, |spec| spec.period_ns) else { return };
     let Ok(rows) = task.rows_around_worst(500, 500) else { return };
-    let (Ok(trace), Ok(plant)) = (task.activations(rows), catalog::known::<Plant>("dc-servo")) else {
+    let (Ok(trace), Ok(plant)) = (task.activations(rows), catalog::known_device::<Plant>("dc-servo")) else {
         return;
     };
     let period_ns = task.stats.period_ns();
@@ -107,7 +107,7 @@ fn servo(run: Run) {
 
 fn stepper(run: Run) {
     let Ok(task) = OneTask::new(run, None, |spec| spec.period_ns) else { return };
-    let Ok(motor) = catalog::known::<Motor>("as1050") else { return };
+    let Ok(motor) = catalog::known_device::<Motor>("as1050") else { return };
     let facts = AxisFacts { voltage_v: Some(48.0), ..AxisFacts::default() };
     let Ok(axis) = Axis::new(motor, None, facts) else { return };
     let Ok(question) = StepperQuestion::new(axis, None, None) else { return };

@@ -10,7 +10,7 @@
 //! fetches of a branch, besides the returning instruction; no manual states this.
 
 use super::{Bus, Core, InstructionPoint, Sleep, Width};
-use crate::log::{Entry, Fault};
+use crate::log::{Fault, HandlerEntry};
 
 /// Cycles to store the frame.
 pub const STACKING_CYCLES: u64 = 9;
@@ -64,7 +64,7 @@ impl<B: Bus> Core<B> {
         let Some((target, _)) = self.bus.read(vector, Width::Word, now) else {
             return self.stop_with_fault(Fault::NoAccess(vector));
         };
-        let entry = Entry { cycle: began, vector: exception, address: interrupted };
+        let entry = HandlerEntry { cycle: began, vector: exception, address: interrupted };
         if self.monitor.record_entry(entry, latency, target & !1, self.bus.log()) {
             self.bus.log().entries_from_sleep += 1;
         }

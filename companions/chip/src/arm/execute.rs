@@ -182,7 +182,7 @@ impl<B: Bus> Core<B> {
             0x5 => return self.add_into_register(register, a, b, carry),
             0x6 => return self.add_into_register(register, a, !b, carry),
             0x7 => self.shift_with_carry(Shift::Rotate, a, b & 0xff),
-            0x8 => return self.test_value(a & b),
+            0x8 => return self.finish_with_nz_flags(a & b),
             0x9 => return self.add_into_register(register, !b, 0, true),
             0xa => {
                 self.add_with_flags(a, !b, true);
@@ -208,7 +208,7 @@ impl<B: Bus> Core<B> {
     }
 
     /// Sets N and Z from a value and finishes the instruction.
-    fn test_value(&mut self, value: u32) {
+    fn finish_with_nz_flags(&mut self, value: u32) {
         self.set_nz_flags(value);
         self.finish_instruction(1);
     }
@@ -380,11 +380,11 @@ impl<B: Bus> Core<B> {
             }
             (f, s) if f & 0xfff0 == 0xf380 && s & 0xff00 == 0x8800 => {
                 self.finish_32bit_instruction(3);
-                self.write_special(s & 0xff, self.r[usize::from(f & 15)]);
+                self.write_special_register(s & 0xff, self.r[usize::from(f & 15)]);
             }
             (0xf3ef, s) if s & 0xf000 == 0x8000 => {
                 let register = usize::from(s >> 8 & 15);
-                self.r[register] = self.read_special(s & 0xff);
+                self.r[register] = self.read_special_register(s & 0xff);
                 self.finish_32bit_instruction(3);
             }
             (0xf3bf, s) if s & 0xffc0 == 0x8f40 => self.finish_32bit_instruction(3),

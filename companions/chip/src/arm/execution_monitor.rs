@@ -3,7 +3,7 @@
 use jitterlab_model::firmware::StackDepth;
 
 use crate::handlers::HandlerStatistics;
-use crate::log::{Entry, FinalSleep, Log, Stop};
+use crate::log::{FinalSleep, HandlerEntry, Log, Stop};
 
 /// Recorder of handlers, locks and the depth of the main stack.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl ExecutionMonitor {
     }
 
     /// Records the entry of a handler, `latency` after its exception was pending; returns true if that ended a sleep.
-    pub fn record_entry(&mut self, entry: Entry, latency: u64, handler: u32, log: &mut Log) -> bool {
+    pub fn record_entry(&mut self, entry: HandlerEntry, latency: u64, handler: u32, log: &mut Log) -> bool {
         // The processor itself separates the stacks of threads and handlers.
         self.handlers.record_entry(entry.vector, entry.cycle, latency, (handler, 0));
         log.entry_count += 1;
@@ -107,7 +107,7 @@ impl ExecutionMonitor {
         }
     }
 
-    pub fn finish(
+    pub fn complete_log(
         &mut self,
         log: &mut Log,
         primask: bool,
@@ -123,6 +123,7 @@ impl ExecutionMonitor {
             deepest: self.stack_top - self.lowest_sp,
             room: self.variables_end.map(|end| self.stack_top.saturating_sub(end)),
         });
-        self.handlers.finish(log, |number| lost.get(usize::from(number)).map(|lost| (name(number), *lost)));
+        self.handlers
+            .write_to_log(log, |number| lost.get(usize::from(number)).map(|lost| (name(number), *lost)));
     }
 }

@@ -18,7 +18,7 @@ impl<B: Bus> Core<B> {
         let found = if address & (width.bytes() - 1) != 0 {
             None
         } else if SYSTEM.contains(&address) {
-            (width == Width::Word && !self.is_unprivileged()).then(|| (self.read_system(address), 1))
+            (width == Width::Word && !self.is_unprivileged()).then(|| (self.read_system_register(address), 1))
         } else {
             self.bus.read(address, width, self.instruction_point())
         };
@@ -35,7 +35,7 @@ impl<B: Bus> Core<B> {
         } else if SYSTEM.contains(&address) {
             let may = width == Width::Word && !self.is_unprivileged();
             may.then(|| {
-                self.write_system(address, value);
+                self.write_system_register(address, value);
                 1
             })
         } else {

@@ -167,7 +167,7 @@ impl<B: Bus> Core<B> {
             nvic::SYSTICK => "SysTick",
             line => bus.interrupt_name(line.saturating_sub(nvic::LINE)),
         };
-        self.monitor.finish(&mut log, self.primask, self.r[15], self.nvic.lost_requests(), name);
+        self.monitor.complete_log(&mut log, self.primask, self.r[15], self.nvic.lost_requests(), name);
         (log, self.r, self.xpsr(), self.bus)
     }
 
@@ -201,7 +201,8 @@ impl<B: Bus> Core<B> {
 
     /// Computes the cycle of the next event, and stops at the requested time or number of edges.
     fn schedule_next_event(&mut self) {
-        self.next_event = self.bus.next_event_cycle().min(self.systick.next_zero()).min(self.max_cycles);
+        self.next_event =
+            self.bus.next_event_cycle().min(self.systick.next_zero_cycle()).min(self.max_cycles);
         if self.now >= self.max_cycles {
             self.stop = self.stop.or(Some(Stop::Cycles));
         }
@@ -233,7 +234,7 @@ impl<B: Bus> Core<B> {
         }
         let until = self.next_event;
         let nobody = self.nvic.has_no_enabled_line() && sleep == Sleep::Interrupt;
-        let is_over = self.systick.next_zero() == u64::MAX && !self.bus.drives_pins();
+        let is_over = self.systick.next_zero_cycle() == u64::MAX && !self.bus.drives_pins();
         if is_over && (nobody || self.bus.next_event_cycle() == u64::MAX) {
             let mode = if sleep == Sleep::Event { "WFE" } else { "WFI" };
             let rest = match self.primask {

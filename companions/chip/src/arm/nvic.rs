@@ -70,12 +70,12 @@ impl Nvic {
 
     /// Returns the priority of the running code without PRIMASK; lower numbers are more urgent.
     fn execution_priority(&self) -> i32 {
-        set_bit_numbers(self.active).map(|e| self.priority(e)).min().unwrap_or(THREAD)
+        indices_of_set_bits(self.active).map(|e| self.priority(e)).min().unwrap_or(THREAD)
     }
 
     /// Returns the priority and number of the most urgent exception that is pending and enabled.
     fn most_urgent_pending(&self) -> Option<(i32, u8)> {
-        set_bit_numbers(self.pending & self.enabled).map(|e| (self.priority(e), e)).min()
+        indices_of_set_bits(self.pending & self.enabled).map(|e| (self.priority(e), e)).min()
     }
 
     /// True if an exception is urgent enough to interrupt the running code.
@@ -84,7 +84,7 @@ impl Nvic {
         self.priority(exception) < self.execution_priority().min(masked)
     }
 
-    fn choose_exception_to_take(&mut self) {
+    fn update_exception_to_take(&mut self) {
         self.to_take = self.most_urgent_pending().map(|(_, e)| e).filter(|e| self.can_interrupt(*e));
     }
 
@@ -100,7 +100,7 @@ impl Nvic {
 
     pub fn set_primask(&mut self, on: bool) {
         self.primask = on;
-        self.choose_exception_to_take();
+        self.update_exception_to_take();
     }
 
     pub fn set_pending(&mut self, exception: u8, cycle: u64) {
@@ -113,7 +113,7 @@ impl Nvic {
             self.pending_since[usize::from(exception)] = cycle;
         }
         self.pending |= bit;
-        self.choose_exception_to_take();
+        self.update_exception_to_take();
     }
 
     pub fn clear_pending(&mut self, exception: u8) {
@@ -126,7 +126,7 @@ impl Nvic {
     pub fn set_lines(&mut self, lines: u32, cycle: u64) -> bool {
         let rising = lines & !self.lines;
         self.lines = lines;
-        for line in set_bit_numbers(u64::from(rising)) {
+        for line in indices_of_set_bits(u64::from(rising)) {
             let exception = usize::from(LINE + line);
             if self.pending & 1 << exception == 0 {
                 self.pending_since[exception] = cycle;
@@ -134,7 +134,7 @@ impl Nvic {
             self.pending |= 1 << exception;
         }
         if rising != 0 {
-            self.choose_exception_to_take();
+            self.update_exception_to_take();
         }
         rising != 0
     }
@@ -142,14 +142,14 @@ impl Nvic {
     /// Makes the interrupt of each line that is still high pending again, unless it is being handled.
     fn pend_high_lines(&mut self) {
         self.pending |= u64::from(self.lines) << LINE & !self.active;
-        self.choose_exception_to_take();
+        self.update_exception_to_take();
     }
 
     /// Makes an exception active instead of pending; returns the cycle since which it waited.
     pub fn activate(&mut self, exception: u8) -> u64 {
         self.active |= 1 << exception;
         self.pending &= !(1 << exception);
-        self.choose_exception_to_take();
+        self.update_exception_to_take();
         self.pending_since[usize::from(exception)]
     }
 
@@ -187,19 +187,19 @@ impl Nvic {
     pub fn set_enabled_lines(&mut self, lines: u32, on: bool, cycle: u64) {
         let lines = u64::from(lines) << LINE;
         if on {
-            for exception in set_bit_numbers(lines & !self.enabled & self.pending) {
+            for exception in indices_of_set_bits(lines & !self.enabled & self.pending) {
                 self.pending_since[usize::from(exception)] = cycle;
             }
             self.enabled |= lines;
         } else {
             self.enabled &= !lines;
         }
-        self.choose_exception_to_take();
+        self.update_exception_to_take();
     }
 
     /// Executes a write of ISPR (`on`) or ICPR.
     pub fn set_pending_lines(&mut self, lines: u32, on: bool, cycle: u64) {
-        for line in set_bit_numbers(u64::from(lines)) {
+        for line in indices_of_set_bits(u64::from(lines)) {
             if on {
                 self.set_pending(LINE + line, cycle);
             } else {
@@ -217,7 +217,7 @@ impl Nvic {
         for n in 0..4 {
             self.priorities[usize::from(from + n)] = (value >> (8 * u32::from(n) + 6) & 3) as u8;
         }
-        self.choose_exception_to_take();
+        self.update_exception_to_take();
     }
 
     /// Returns the first pending exception, for ICSR; 0 if there is none.
@@ -226,7 +226,7 @@ impl Nvic {
     }
 }
 
-fn set_bit_numbers(mut word: u64) -> impl Iterator<Item = u8> {
+fn indices_of_set_bits(mut word: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros();
         word &= word.wrapping_sub(1);

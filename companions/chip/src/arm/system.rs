@@ -42,7 +42,7 @@ impl<B: Bus> Core<B> {
     }
 
     /// Returns the special register that MRS names by this number.
-    pub(super) fn read_special(&self, which: u16) -> u32 {
+    pub(super) fn read_special_register(&self, which: u16) -> u32 {
         let psr = self.xpsr();
         let (thread_sp, handler_sp) = match self.process_stack {
             true => (self.r[13], self.other_sp),
@@ -61,7 +61,7 @@ impl<B: Bus> Core<B> {
     }
 
     /// Writes the special register that MSR names by this number; the instruction is over by then.
-    pub(super) fn write_special(&mut self, which: u16, value: u32) {
+    pub(super) fn write_special_register(&mut self, which: u16, value: u32) {
         match which {
             0..=3 => self.set_flags(value),
             8 | 9 if !self.is_unprivileged() => {
@@ -85,7 +85,7 @@ impl<B: Bus> Core<B> {
     }
 
     /// Reads a register of the system control space.
-    pub(super) fn read_system(&mut self, address: u32) -> u32 {
+    pub(super) fn read_system_register(&mut self, address: u32) -> u32 {
         match address & 0xfff {
             register @ (0x10 | 0x14 | 0x18 | 0x1c) if is_system_control_page(address) => {
                 if register == 0x10 {
@@ -117,7 +117,7 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    pub(super) fn write_system(&mut self, address: u32, value: u32) {
+    pub(super) fn write_system_register(&mut self, address: u32, value: u32) {
         // The write takes effect at the end of the store; pending events are settled then.
         let at = self.now + 2;
         match address & 0xfff {

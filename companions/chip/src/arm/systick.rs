@@ -29,7 +29,7 @@ impl SysTick {
     }
 
     /// Returns the cycle at which the counter is zero next; `u64::MAX` if it never is.
-    pub fn next_zero(&self) -> u64 {
+    pub fn next_zero_cycle(&self) -> u64 {
         if self.is_enabled() && (self.reload != 0 || self.zero_at != 0) && self.zero_at != u64::MAX {
             self.zero_at
         } else {
@@ -40,7 +40,7 @@ impl SysTick {
     /// Advances the timer to a cycle; returns the cycle of its last interrupt, if there was one.
     pub fn advance_to(&mut self, now: u64) -> Option<u64> {
         let mut interrupted = None;
-        while self.next_zero() <= now {
+        while self.next_zero_cycle() <= now {
             let at = self.zero_at;
             self.flag = true;
             if self.control & TICKINT != 0 {

@@ -1,6 +1,6 @@
 //! Reading and writing the data space.
 
-use super::map::Role;
+use super::map::RegisterRole;
 use super::{Avr, flag, timer};
 use crate::log::FindingKind;
 
@@ -58,10 +58,10 @@ impl Avr {
     pub(super) fn read_register(&mut self, address: u16) -> u8 {
         let now = self.io.clock.now;
         match self.register_roles[usize::from(address)] {
-            Role::Pin(port) => self.io.ports.read(port, now),
-            Role::Direction(port) => self.io.ports.direction(port),
-            Role::Out(port) => self.io.ports.out(port),
-            Role::Timer(index, reg) => {
+            RegisterRole::Pin(port) => self.io.ports.read(port, now),
+            RegisterRole::Direction(port) => self.io.ports.direction(port),
+            RegisterRole::Out(port) => self.io.ports.port_register(port),
+            RegisterRole::Timer(index, reg) => {
                 let timer = &mut self.timers[usize::from(index)];
                 let value = timer.read(reg, &mut self.io);
                 if reg == timer::Reg::Count
@@ -73,19 +73,19 @@ impl Avr {
                 }
                 value
             }
-            Role::Usart(index, reg) => {
+            RegisterRole::Usart(index, reg) => {
                 let value = self.usarts[usize::from(index)].read(reg, &mut self.io);
                 self.schedule_next_event();
                 value
             }
-            Role::Eeprom(reg) => self.eeprom.read(reg),
-            Role::Spi(reg) => self.spi.read(reg, &mut self.io),
-            Role::Flags => {
+            RegisterRole::Eeprom(reg) => self.eeprom.read(reg),
+            RegisterRole::Spi(reg) => self.spi.read(reg, &mut self.io),
+            RegisterRole::Flags => {
                 self.unseen_overflow = None;
                 self.advance_timers();
                 self.io.register(address)
             }
-            Role::Asynchronous => {
+            RegisterRole::Asynchronous => {
                 self.advance_timers();
                 let busy = self
                     .timers
@@ -95,26 +95,26 @@ impl Avr {
                 let bits = busy.fold(0, |bits, reg| bits | self.busy_bit(reg));
                 self.io.register(address) | bits
             }
-            Role::Status => self.sreg,
-            Role::StackLow | Role::StackHigh => {
+            RegisterRole::Status => self.sreg,
+            RegisterRole::StackLow | RegisterRole::StackHigh => {
                 self.monitor.record_stack_pointer_read(now);
                 let [low, high] = self.sp.to_le_bytes();
-                if self.register_roles[usize::from(address)] == Role::StackLow { low } else { high }
+                if self.register_roles[usize::from(address)] == RegisterRole::StackLow { low } else { high }
             }
-            Role::Missing(part) => {
+            RegisterRole::Missing(part) => {
                 self.report_not_simulated(part);
                 self.io.register(address)
             }
-            Role::Plain
-            | Role::Adc
-            | Role::Twi
-            | Role::Watchdog
-            | Role::Enables
-            | Role::Senses
-            | Role::Prescaler
-            | Role::Divider
-            | Role::PowerReduction
-            | Role::Pll => self.io.register(address),
+            RegisterRole::Plain
+            | RegisterRole::Adc
+            | RegisterRole::Twi
+            | RegisterRole::Watchdog
+            | RegisterRole::Enables
+            | RegisterRole::Senses
+            | RegisterRole::Prescaler
+            | RegisterRole::Divider
+            | RegisterRole::PowerReduction
+            | RegisterRole::Pll => self.io.register(address),
         }
     }
 
@@ -122,27 +122,27 @@ impl Avr {
     #[inline(never)]
     pub(super) fn write_register(&mut self, address: u16, value: u8) {
         match self.register_roles[usize::from(address)] {
-            Role::Plain => self.io.set_register(address, value),
-            Role::Out(port) => {
-                self.io.set_out(port, value);
+            RegisterRole::Plain => self.io.set_register(address, value),
+            RegisterRole::Out(port) => {
+                self.io.set_port_register(port, value);
                 self.handle_pin_writes();
             }
-            Role::Direction(port) => {
+            RegisterRole::Direction(port) => {
                 self.io.set_direction(port, value);
                 self.handle_pin_writes();
             }
-            Role::Pin(port) => {
+            RegisterRole::Pin(port) => {
                 // Writing a one toggles, except on the ATmega128 (section 14.2.2).
                 if self.chip.family == super::chips::Family::Newer {
-                    self.io.set_out(port, self.io.ports.out(port) ^ value);
+                    self.io.set_port_register(port, self.io.ports.port_register(port) ^ value);
                     self.handle_pin_writes();
                 }
             }
-            Role::Status => self.write_sreg(value),
-            Role::StackLow => {
+            RegisterRole::Status => self.write_sreg(value),
+            RegisterRole::StackLow => {
                 self.write_stack_pointer(false, self.sp & 0xff00 | u16::from(value));
             }
-            Role::StackHigh => {
+            RegisterRole::StackHigh => {
                 self.write_stack_pointer(true, self.sp & 0xff | u16::from(value) << 8);
             }
             _ => {
@@ -158,24 +158,24 @@ impl Avr {
         let now = self.io.clock.now;
         self.io.address = self.pc * 2;
         match self.register_roles[usize::from(address)] {
-            Role::Timer(index, reg) => {
+            RegisterRole::Timer(index, reg) => {
                 self.timers[usize::from(index)].write(reg, value, &mut self.io);
             }
-            Role::Usart(index, reg) => {
+            RegisterRole::Usart(index, reg) => {
                 self.usarts[usize::from(index)].write(reg, value, &mut self.io);
             }
-            Role::Eeprom(reg) => self.io.clock.now += self.eeprom.write(reg, value, &mut self.io),
-            Role::Spi(reg) => self.spi.write(reg, value, &mut self.io),
-            Role::Adc => self.adc.write(value, &mut self.io),
-            Role::Twi => self.twi.write(value, &mut self.io),
-            Role::Watchdog => self.watchdog.write(value, &mut self.io),
-            Role::Flags => {
+            RegisterRole::Eeprom(reg) => self.io.clock.now += self.eeprom.write(reg, value, &mut self.io),
+            RegisterRole::Spi(reg) => self.spi.write(reg, value, &mut self.io),
+            RegisterRole::Adc => self.adc.write(value, &mut self.io),
+            RegisterRole::Twi => self.twi.write(value, &mut self.io),
+            RegisterRole::Watchdog => self.watchdog.write(value, &mut self.io),
+            RegisterRole::Flags => {
                 self.advance_timers();
                 let left = self.io.register(address) & !value;
                 self.io.set_register(address, left);
                 self.io.update_pending();
             }
-            Role::Enables | Role::Senses => {
+            RegisterRole::Enables | RegisterRole::Senses => {
                 self.advance_timers();
                 let changed = self.io.register(address) ^ value;
                 self.io.set_register(address, value);
@@ -184,15 +184,15 @@ impl Avr {
                 self.io.update_pending();
                 self.external.raise_low_levels(&mut self.io);
             }
-            Role::Prescaler => self.write_prescaler(address, value),
-            Role::Asynchronous => {
+            RegisterRole::Prescaler => self.write_prescaler(address, value),
+            RegisterRole::Asynchronous => {
                 let bit = if self.chip.family == super::chips::Family::Newer { 0x20 } else { 0x08 };
                 self.io.set_register(address, value & bit);
                 for timer in self.timers.iter_mut().filter(|t| t.has_own_prescaler()) {
                     timer.set_asynchronous(value & bit != 0, &mut self.io);
                 }
             }
-            Role::Divider => {
+            RegisterRole::Divider => {
                 if value == 0x80 {
                     self.divider_unlocked = now + DIVIDER_SEQUENCE;
                 } else if now <= self.divider_unlocked {
@@ -200,15 +200,15 @@ impl Avr {
                     self.io.clock.set_divider(1 << (value & 0xf).min(8));
                 }
             }
-            Role::PowerReduction => {
+            RegisterRole::PowerReduction => {
                 self.io.set_register(address, value);
                 self.switch_timer_clocks(|_| false);
             }
-            Role::Pll => {
+            RegisterRole::Pll => {
                 // It locks at once: PLOCK follows PLLE.
                 self.io.set_register(address, value & !1 | value >> 1 & 1);
             }
-            Role::Missing(part) => {
+            RegisterRole::Missing(part) => {
                 self.report_not_simulated(part);
                 self.io.set_register(address, value);
             }
@@ -260,7 +260,7 @@ impl Avr {
     pub(super) fn write_register_bit(&mut self, address: u16, bit: u8, on: bool) {
         let mask = 1 << bit;
         let value = match self.register_roles[usize::from(address)] {
-            Role::Pin(_) | Role::Flags => {
+            RegisterRole::Pin(_) | RegisterRole::Flags => {
                 if on {
                     mask
                 } else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use jitterlab_model::firmware::Part;
+use jitterlab_model::firmware::UnsimulatedPart;
 use serde::Deserialize;
 
 use crate::Pin;
@@ -43,23 +43,23 @@ pub struct Chip {
     pub(super) plain: Vec<u16>,
     /// First and last addresses of registers that are not simulated.
     #[serde(default)]
-    pub(super) not_simulated: Vec<(Part, u16, u16)>,
+    pub(super) not_simulated: Vec<(UnsimulatedPart, u16, u16)>,
 }
 
 /// Registers and interrupts of a family.
 #[derive(Debug, Default, Deserialize)]
-struct Layout {
+struct FamilyLayout {
     registers: Vec<String>,
     interrupts: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Data {
-    family: BTreeMap<Family, Layout>,
+struct ChipData {
+    family: BTreeMap<Family, FamilyLayout>,
     chip: Vec<toml::Table>,
 }
 
-static DATA: LazyLock<Data> =
+static DATA: LazyLock<ChipData> =
     LazyLock::new(|| toml::from_str(include_str!("../../data/avr.toml")).unwrap_or_default());
 
 static CHIPS: LazyLock<Vec<Chip>> = LazyLock::new(|| {
@@ -107,7 +107,8 @@ impl Chip {
     }
 
     pub fn timer_numbers(&self) -> impl Iterator<Item = u8> + '_ {
-        let is_fast = |n: &u8| *n == 4 && self.not_simulated.iter().any(|of| of.0 == Part::FastTimer);
+        let is_fast =
+            |n: &u8| *n == 4 && self.not_simulated.iter().any(|of| of.0 == UnsimulatedPart::FastTimer);
         (0..6).filter(|n| self.has_vector(&format!("TIMER{n}_OVF"))).filter(move |n| !is_fast(n))
     }
 

@@ -21,7 +21,7 @@ pub fn moment_of_edge(edge: u64, clock: &Clock) -> u64 {
 
 /// Synchronisation between the processor and such a timer, whose registers are `Reg`s.
 #[derive(Debug, Clone)]
-pub struct Crystal<Reg> {
+pub struct RegisterSynchroniser<Reg> {
     /// Values written and not yet arrived: the edge of arrival, the register, the value.
     written: Vec<(u64, Reg, u8)>,
     /// True while the processor's clock is stopped: nothing arrives.
@@ -32,9 +32,9 @@ pub struct Crystal<Reg> {
     raised: Option<(SourceId, u64)>,
 }
 
-impl<Reg: Copy + PartialEq> Crystal<Reg> {
+impl<Reg: Copy + PartialEq> RegisterSynchroniser<Reg> {
     pub fn new() -> Self {
-        Crystal { written: Vec::new(), asleep: false, old: None, raised: None }
+        RegisterSynchroniser { written: Vec::new(), asleep: false, old: None, raised: None }
     }
 
     /// Records a write of the firmware, which arrives with the second edge. (A write to a busy register
@@ -79,8 +79,8 @@ impl<Reg: Copy + PartialEq> Crystal<Reg> {
         self.raised = Some((id, edges_until(wall, clock)));
     }
 
-    /// Begins a sleep that stops the clock of the registers. "If re-entering sleep mode within the TOSC1
-    /// cycle, the interrupt will immediately occur and the device wake up again": returns that interrupt.
+    /// Begins a sleep that stops the registers' clock; returns the interrupt that ends it at once, if any:
+    /// "If re-entering sleep mode within the TOSC1 cycle, the interrupt will immediately occur".
     pub fn begin_sleep(&mut self, count: u8, clock: &Clock) -> Option<SourceId> {
         self.asleep = true;
         self.old = Some((self.old_count(clock).unwrap_or(count), u64::MAX));

@@ -30,7 +30,7 @@ pub struct Eeprom {
     unlocked: u64,
     busy_until: u64,
     /// A byte that was read and not put anywhere yet.
-    given: Option<u8>,
+    last_read: Option<u8>,
 }
 
 const EERIE: u8 = 0x08;
@@ -47,7 +47,7 @@ impl Eeprom {
                 *byte = *value;
             }
         }
-        Eeprom { bytes, control: 0, data: 0, address: 0, ready, unlocked: 0, busy_until: 0, given: None }
+        Eeprom { bytes, control: 0, data: 0, address: 0, ready, unlocked: 0, busy_until: 0, last_read: None }
     }
 
     pub fn read(&self, reg: Reg) -> u8 {
@@ -61,7 +61,7 @@ impl Eeprom {
 
     /// True if a byte is the one that was read last and not stored since; forgets it then.
     pub fn take_last_read(&mut self, byte: u8) -> bool {
-        self.given.take_if(|given| *given == byte).is_some()
+        self.last_read.take_if(|last_read| *last_read == byte).is_some()
     }
 
     /// Writes a register; returns the cycles for which the processor is halted.
@@ -97,7 +97,7 @@ impl Eeprom {
             halted = 2;
         } else if value & EERE != 0 && busy == 0 {
             self.data = self.bytes[at];
-            self.given = Some(self.data);
+            self.last_read = Some(self.data);
             halted = 4;
         }
         self.update_ready_flag(io);

@@ -2,7 +2,7 @@
 //!
 //! Source: "AVR Instruction Set Manual" (DS40002198), column AVRe.
 
-use jitterlab_model::firmware::Part;
+use jitterlab_model::firmware::UnsimulatedPart;
 
 use super::decode::{Kind, Op};
 use super::{Avr, flag};
@@ -111,7 +111,7 @@ impl Avr {
     }
 
     /// Loads a register at the beginning of the instruction's last cycle; returns the remaining cycles. With this
-    /// and [`Avr::store_late`], a timer's counter that was just written, started or stopped reads as observed
+    /// and [`Avr::store_in_last_cycle`], a timer's counter that was just written, started or stopped reads as observed
     /// on an ATmega328P (avr8js, issues 36, 40, 41 and 72). The same is assumed for other registers.
     fn load_in_last_cycle(&mut self, d: u8, address: u16, cycles: u64) -> u64 {
         self.io.clock.now += cycles - 1;
@@ -190,8 +190,8 @@ impl Avr {
         high | u32::from(self.register_pair(Z))
     }
 
-    fn call(&mut self, address: u32, words: u32) {
-        self.push_address(self.pc + words);
+    fn call(&mut self, address: u32, instruction_words: u32) {
+        self.push_address(self.pc + instruction_words);
         self.jump_to(address);
     }
 
@@ -231,7 +231,7 @@ impl Avr {
             }
             Kind::Call => {
                 self.call(op.k as u32, 2);
-                4 + self.wide
+                4 + self.wide_pc_cycles
             }
             Kind::Rjmp => {
                 self.jump_to(self.relative_target(op));
@@ -239,7 +239,7 @@ impl Avr {
             }
             Kind::Rcall => {
                 self.call(self.relative_target(op), 1);
-                3 + self.wide
+                3 + self.wide_pc_cycles
             }
             Kind::Ijmp | Kind::Eijmp => {
                 self.jump_to(self.indirect_target(op.kind == Kind::Eijmp));
@@ -247,17 +247,17 @@ impl Avr {
             }
             Kind::Icall | Kind::Eicall => {
                 self.call(self.indirect_target(op.kind == Kind::Eicall), 1);
-                3 + self.wide
+                3 + self.wide_pc_cycles
             }
             Kind::Ret => {
                 let address = self.pop_address();
                 self.jump_to(address);
-                4 + self.wide
+                4 + self.wide_pc_cycles
             }
             Kind::Reti => {
                 let address = self.pop_address();
                 self.jump_to(address);
-                let cycles = 4 + self.wide;
+                let cycles = 4 + self.wide_pc_cycles;
                 let end = self.io.clock.wall_at(self.io.clock.now + cycles);
                 self.monitor.handlers.record_return(end, u32::from(self.sp));
                 self.monitor.record_return(self.io.clock.now + cycles, self.sp);
@@ -437,7 +437,7 @@ impl Avr {
             Kind::Lac => self.execute_read_modify_write(op, |memory, register| memory & !register),
             Kind::Lat => self.execute_read_modify_write(op, |memory, register| memory ^ register),
             Kind::Spm => {
-                self.report_not_simulated(Part::WritingFlash);
+                self.report_not_simulated(UnsimulatedPart::WritingFlash);
                 1
             }
             Kind::Sleep => {

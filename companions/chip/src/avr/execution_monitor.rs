@@ -24,14 +24,14 @@ pub struct ExecutionMonitor {
     /// Number of stack frames made by functions since the running handler began.
     frames: u32,
     /// Programs that handlers interrupted, outermost first.
-    interrupted: Vec<Interrupted>,
+    interrupted: Vec<InterruptedProgram>,
     /// A byte of the stack pointer that was written alone: true for the high one, the cycle, and the value before.
     single_byte: Option<(bool, u64, u16)>,
 }
 
 /// A program that a handler interrupted.
 #[derive(Debug)]
-struct Interrupted {
+struct InterruptedProgram {
     /// Cycle of its last read of the stack pointer, and number of its stack frames.
     read_at: u64,
     frames: u32,
@@ -70,7 +70,7 @@ impl ExecutionMonitor {
         // Firmware that leaves handlers by other ways than a return would fill the memory.
         if self.interrupted.len() < 64 {
             let frames = std::mem::take(&mut self.frames);
-            self.interrupted.push(Interrupted { read_at: self.read_at, frames, entered: cycle, sp });
+            self.interrupted.push(InterruptedProgram { read_at: self.read_at, frames, entered: cycle, sp });
         }
     }
 
@@ -182,7 +182,7 @@ impl ExecutionMonitor {
         self.variables_end.map(|end| end.saturating_sub(sp.saturating_add(1)))
     }
 
-    pub fn finish(&mut self, io: &mut Io, sreg: u8, pc: u32) {
+    pub fn complete_log(&mut self, io: &mut Io, sreg: u8, pc: u32) {
         let wall = io.clock.wall();
         io.log.cycles = wall;
         io.log.address = pc * 2;
@@ -194,7 +194,7 @@ impl ExecutionMonitor {
             deepest: u32::from(self.ram_end - self.lowest_sp),
             room: self.variables_end.map(|end| (u32::from(self.ram_end) + 1).saturating_sub(u32::from(end))),
         });
-        self.handlers.finish(&mut io.log, |number| io.sources.name_and_losses(number));
+        self.handlers.write_to_log(&mut io.log, |number| io.sources.name_and_losses(number));
         for (vector, of) in io.sources.vectors_due_too_often() {
             let kind = FindingKind::DueTooOften { vector, apart: of.apart };
             io.log.findings.push(Finding { kind, cycle: of.first, address: 0, times: of.times });

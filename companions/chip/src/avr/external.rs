@@ -20,7 +20,7 @@ pub struct ExternalInterrupt {
 
 /// Pins that share a PCINTn.
 #[derive(Debug, Clone)]
-pub struct PinChange {
+pub struct PinChangeInterrupt {
     pub id: SourceId,
     /// The pin of each bit of the mask register.
     pub pins: [Option<Pin>; 8],
@@ -29,9 +29,9 @@ pub struct PinChange {
 
 /// External interrupts of a chip.
 #[derive(Debug, Clone, Default)]
-pub struct External {
+pub struct ExternalInterrupts {
     pub ints: Vec<ExternalInterrupt>,
-    pub changes: Vec<PinChange>,
+    pub changes: Vec<PinChangeInterrupt>,
     /// Flags that the synchroniser will set, each with its cycle.
     pub pending_flags: Vec<(u64, SourceId)>,
 }
@@ -39,7 +39,7 @@ pub struct External {
 /// Cycles from the pin to the flag.
 const SYNCHRONISER_CYCLES: u64 = 3;
 
-impl External {
+impl ExternalInterrupts {
     pub fn pins(&self) -> Vec<Pin> {
         let changes = self.changes.iter().flat_map(|c| c.pins.iter().flatten().copied());
         self.ints.iter().map(|i| i.pin).chain(changes).collect()
@@ -127,7 +127,7 @@ mod tests {
             asynchronous: true,
             sense: (0x69, 2 * (bit - 2)),
         };
-        let mut external = External {
+        let mut external = ExternalInterrupts {
             ints: vec![int(first, 2), int(second, 3)],
             changes: Vec::new(),
             pending_flags: vec![(5, first), (6, second), (7, change)],

@@ -1,10 +1,10 @@
 //! Entry to handlers, and return from them.
 
-use jitterlab_model::firmware::Part;
+use jitterlab_model::firmware::UnsimulatedPart;
 
 use super::decode::Kind;
 use super::{Avr, chips, flag};
-use crate::log::{Entry, FindingKind};
+use crate::log::{FindingKind, HandlerEntry};
 
 impl Avr {
     /// Enters the pending interrupt with the lowest vector; from sleep that takes longer.
@@ -15,7 +15,7 @@ impl Avr {
         self.io.log.entry_count += 1;
         self.io.log.entries_from_sleep += u64::from(asleep);
         if self.records_entries {
-            self.io.log.entries.push(Entry { cycle: wall, vector, address: self.pc * 2 });
+            self.io.log.entries.push(HandlerEntry { cycle: wall, vector, address: self.pc * 2 });
         }
         let sp = u32::from(self.sp);
         self.monitor.record_entry(self.io.clock.now, self.sp);
@@ -25,7 +25,7 @@ impl Avr {
         self.last_branch_at = self.pc;
         self.pc = u32::from(vector) * 2;
         // The shortest response (ATmega328P, section 7.7.1; ATmega2560, section 7.8.1), which sleep adds once more.
-        self.io.clock.now += (4 + self.wide) * if asleep { 2 } else { 1 };
+        self.io.clock.now += (4 + self.wide_pc_cycles) * if asleep { 2 } else { 1 };
         let handler = self.jump_target() * 2;
         self.monitor.handlers.record_entry(vector, wall, self.io.clock.wall() - since, (handler, sp));
         if self.io.sources.name_and_losses(vector).is_some_and(|(name, _)| name == "WDT") {
@@ -34,7 +34,7 @@ impl Avr {
         self.external.raise_low_levels(&mut self.io);
         const IVSEL: u8 = 2;
         if self.chip.family == chips::Family::Newer && self.io.register(0x55) & IVSEL != 0 {
-            self.report_not_simulated(Part::BootVectors);
+            self.report_not_simulated(UnsimulatedPart::BootVectors);
         }
     }
 
@@ -47,7 +47,7 @@ impl Avr {
         }
     }
 
-    pub(super) fn report_not_simulated(&mut self, part: Part) {
+    pub(super) fn report_not_simulated(&mut self, part: UnsimulatedPart) {
         self.report_finding(FindingKind::NotSimulated(part));
     }
 

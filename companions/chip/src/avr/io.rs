@@ -67,9 +67,9 @@ impl Io {
         self.ports.drive_from_outside(pin, high, at);
     }
 
-    pub fn set_out(&mut self, port: u8, value: u8) {
+    pub fn set_port_register(&mut self, port: u8, value: u8) {
         let at = PinEvent { cycle: self.clock.now, wall: self.clock.wall(), log: &mut self.log };
-        self.ports.set_out(port, value, at);
+        self.ports.set_port_register(port, value, at);
     }
 
     pub fn set_direction(&mut self, port: u8, value: u8) {

@@ -36,7 +36,7 @@ use chips::Chip;
 use clock::Clock;
 use decode::{Op, decode};
 use io::Io;
-use map::Role;
+use map::RegisterRole;
 use ports::Ports;
 use sources::Sources;
 
@@ -45,7 +45,7 @@ use sources::Sources;
 pub struct Avr {
     chip: &'static Chip,
     /// Additional cycles of each call, return and interrupt with addresses of three bytes.
-    wide: u64,
+    wide_pc_cycles: u64,
     code: Vec<Op>,
     /// Words of the firmware; all others are erased.
     flash: Vec<u16>,
@@ -60,12 +60,12 @@ pub struct Avr {
     sreg: u8,
     /// True if one more instruction runs before any interrupt.
     holds_interrupts: bool,
-    sleep: Option<sleep::Mode>,
+    sleep: Option<sleep::SleepMode>,
     /// Cycle to which to advance the peripherals next.
     next_event: u64,
     stop: Option<Stop>,
     io: Io,
-    register_roles: Vec<Role>,
+    register_roles: Vec<RegisterRole>,
     timers: Vec<timer::Timer>,
     timer_numbers: Vec<u8>,
     usarts: Vec<usart::Usart>,
@@ -74,7 +74,7 @@ pub struct Avr {
     spi: spi::Spi,
     twi: twi::Twi,
     watchdog: watchdog::Watchdog,
-    external: external::External,
+    external: external::ExternalInterrupts,
     /// Cycle until which the clock's divider can be written.
     divider_unlocked: u64,
     stimuli: Vec<Stimulus>,
@@ -137,14 +137,16 @@ impl Avr {
         let usarts: Vec<_> =
             chip.usart_numbers().map(|n| usart::Usart::new(map::usart_spec(chip, n, &io), &mut io)).collect();
         let external = map::external_interrupts(chip, &io.sources);
-        for pin in
-            timers.iter().flat_map(timer::Timer::observed_pins).chain(usarts.iter().map(usart::Usart::input))
+        for pin in timers
+            .iter()
+            .flat_map(timer::Timer::observed_pins)
+            .chain(usarts.iter().map(usart::Usart::receive_pin))
         {
-            io.ports.report_changes_of(pin);
+            io.ports.collect_changes_of(pin);
         }
-        external.pins().into_iter().for_each(|pin| io.ports.report_changes_of(pin));
+        external.pins().into_iter().for_each(|pin| io.ports.collect_changes_of(pin));
         for (index, pin) in (0..).zip(&setup.recorded_pins) {
-            io.ports.record_as(*pin, index);
+            io.ports.watch_pin(*pin, index);
         }
         for (address, value) in &setup.initial_bytes {
             if let Some(byte) = io.data.get_mut(usize::from(*address)) {
@@ -155,7 +157,7 @@ impl Avr {
         let named = |io: &Io, name: &str| io.sources.by_name(name);
         let mut avr = Avr {
             chip,
-            wide: u64::from(chip.has_wide_pc()),
+            wide_pc_cycles: u64::from(chip.has_wide_pc()),
             code,
             flash,
             code_end: setup.image.flash_end().div_ceil(2),
@@ -168,7 +170,7 @@ impl Avr {
             sleep: None,
             next_event: 0,
             stop: None,
-            register_roles: parts.units,
+            register_roles: parts.roles,
             timers,
             timer_numbers,
             usarts,
@@ -283,7 +285,7 @@ impl Avr {
             cycle = cycle.min(usart.next_event_cycle(&self.io));
         }
         for stimulus in &self.stimuli {
-            wall = wall.min(stimulus.next_change(self.io.clock.hz));
+            wall = wall.min(stimulus.next_change_time(self.io.clock.hz));
         }
         (cycle, wall)
     }
@@ -325,7 +327,7 @@ impl Avr {
                     for timer in &mut self.timers {
                         timer.handle_pin_change(pin, high, change.cycle, &mut self.io);
                     }
-                    for usart in self.usarts.iter_mut().filter(|u| u.input() == pin) {
+                    for usart in self.usarts.iter_mut().filter(|u| u.receive_pin() == pin) {
                         usart.handle_pin_change(high, change.cycle);
                     }
                     self.external.handle_pin_change(pin, high, change.cycle, &mut self.io);
@@ -357,7 +359,7 @@ impl Avr {
         self.io.ports.end_overrides();
         for port in 0..12 {
             self.io.set_direction(port, 0);
-            self.io.set_out(port, 0);
+            self.io.set_port_register(port, 0);
         }
         self.watchdog.restart(&self.io);
         self.monitor.reset();
@@ -367,7 +369,7 @@ impl Avr {
         if let Some(stop) = self.stop {
             self.io.log.stop = stop;
         }
-        self.monitor.finish(&mut self.io, self.sreg, self.pc);
+        self.monitor.complete_log(&mut self.io, self.sreg, self.pc);
         self.io.log
     }
 }

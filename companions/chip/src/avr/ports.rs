@@ -8,7 +8,7 @@ use crate::{Edge, Log, Pin};
 #[derive(Debug, Clone, Default)]
 struct Port {
     direction: u8,
-    out: u8,
+    port_register: u8,
     /// Pins whose output value a peripheral sets; the firmware still sets the direction.
     overridden: u8,
     /// Pins that a peripheral makes outputs.
@@ -28,7 +28,7 @@ struct Port {
 
 /// A change of levels that a part of the chip depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub struct PortChange {
     pub port: u8,
     /// The changed bits, of those listened to.
     pub bits: u8,
@@ -42,7 +42,7 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub struct Ports {
     ports: [Port; 12],
-    pub changes: Vec<Change>,
+    pub changes: Vec<PortChange>,
 }
 
 /// Cycles of a level through the synchroniser to the PIN register (section 14.2.4: half a cycle to one and a half).
@@ -54,13 +54,13 @@ impl Ports {
         Ports { ports: Default::default(), changes: Vec::new() }
     }
 
-    /// Lets the changes of a pin be recorded as those of watched pin `index`.
-    pub fn record_as(&mut self, pin: Pin, index: u16) {
+    /// Records the changes of a pin from now on, as those of watched pin `index`.
+    pub fn watch_pin(&mut self, pin: Pin, index: u16) {
         self.ports[usize::from(pin.port)].watched[usize::from(pin.bit & 7)] = Some(index);
     }
 
-    /// Lets the changes of a pin be reported in `changes`.
-    pub fn report_changes_of(&mut self, pin: Pin) {
+    /// Collects the changes of a pin in `changes` from now on.
+    pub fn collect_changes_of(&mut self, pin: Pin) {
         self.ports[usize::from(pin.port)].listened |= 1 << pin.bit;
     }
 
@@ -75,8 +75,8 @@ impl Ports {
     }
 
     /// Returns the PORT register.
-    pub fn out(&self, port: u8) -> u8 {
-        self.ports[usize::from(port)].out
+    pub fn port_register(&self, port: u8) -> u8 {
+        self.ports[usize::from(port)].port_register
     }
 
     /// Returns the PIN register, read at a cycle: the levels one cycle before.
@@ -96,8 +96,8 @@ impl Ports {
     }
 
     /// Writes PORT.
-    pub fn set_out(&mut self, port: u8, value: u8, at: PinEvent<'_>) {
-        self.ports[usize::from(port)].out = value;
+    pub fn set_port_register(&mut self, port: u8, value: u8, at: PinEvent<'_>) {
+        self.ports[usize::from(port)].port_register = value;
         self.update_levels(port, at);
     }
 
@@ -131,8 +131,8 @@ impl Ports {
         let PinEvent { cycle, wall, log } = at;
         let port = &mut self.ports[usize::from(number)];
         let outputs = port.direction | port.taken;
-        let value = port.out & !port.overridden | port.value & port.overridden;
-        let inputs = port.outside & port.driven | port.out & !port.driven;
+        let value = port.port_register & !port.overridden | port.value & port.overridden;
+        let inputs = port.outside & port.driven | port.port_register & !port.driven;
         let level = value & outputs | inputs & !outputs;
         let changed = level ^ port.level;
         if changed == 0 {
@@ -148,7 +148,7 @@ impl Ports {
         }
         let bits = changed & port.listened;
         if bits != 0 {
-            self.changes.push(Change { port: number, bits, level, cycle });
+            self.changes.push(PortChange { port: number, bits, level, cycle });
         }
     }
 }
@@ -172,14 +172,14 @@ mod tests {
     fn a_pin_shows_what_drives_it() {
         let (mut ports, mut log) = (Ports::new(), Log::default());
         let pin = Pin { port: 1, bit: 3 };
-        ports.record_as(pin, 0);
+        ports.watch_pin(pin, 0);
         let mut cycle = 0;
         let mut step = |ports: &mut Ports, act: &dyn Fn(&mut Ports, PinEvent<'_>)| {
             cycle += 10;
             act(ports, PinEvent { cycle, wall: cycle, log: &mut log });
             (ports.level(pin), log.edges.len())
         };
-        assert_eq!(step(&mut ports, &|p, at| p.set_out(1, 8, at)), (true, 1), "pull-up");
+        assert_eq!(step(&mut ports, &|p, at| p.set_port_register(1, 8, at)), (true, 1), "pull-up");
         assert_eq!(step(&mut ports, &|p, at| p.drive_from_outside(pin, false, at)), (false, 2));
         assert_eq!(step(&mut ports, &|p, at| p.set_direction(1, 8, at)), (true, 3));
         assert_eq!(step(&mut ports, &|p, at| p.override_pin(pin, Some(false), false, at)), (false, 4));
@@ -194,7 +194,7 @@ mod tests {
     fn a_level_is_read_a_cycle_later() {
         let (mut ports, mut log) = (Ports::new(), Log::default());
         ports.set_direction(1, 1, PinEvent { cycle: 5, wall: 5, log: &mut log });
-        ports.set_out(1, 1, PinEvent { cycle: 10, wall: 10, log: &mut log });
+        ports.set_port_register(1, 1, PinEvent { cycle: 10, wall: 10, log: &mut log });
         assert_eq!((ports.read(1, 11), ports.read(1, 12)), (0, 1));
     }
 }

@@ -8,7 +8,7 @@ use crate::log::{FinalSleep, FindingKind, Stop};
 
 /// A sleep mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum SleepMode {
     /// Only the processor stops.
     Idle,
     /// The processor and all peripherals but the converter stop.
@@ -23,26 +23,26 @@ pub enum Mode {
     ExtendedStandby,
 }
 
-impl Mode {
+impl SleepMode {
     const fn name(self) -> &'static str {
         match self {
-            Mode::Idle => "idle",
-            Mode::AdcNoiseReduction => "ADC noise reduction",
-            Mode::PowerDown => "power-down",
-            Mode::PowerSave => "power-save",
-            Mode::Standby => "standby",
-            Mode::ExtendedStandby => "extended standby",
+            SleepMode::Idle => "idle",
+            SleepMode::AdcNoiseReduction => "ADC noise reduction",
+            SleepMode::PowerDown => "power-down",
+            SleepMode::PowerSave => "power-save",
+            SleepMode::Standby => "standby",
+            SleepMode::ExtendedStandby => "extended standby",
         }
     }
 
     fn stops_processor_clock(self) -> bool {
-        !matches!(self, Mode::Idle | Mode::AdcNoiseReduction)
+        !matches!(self, SleepMode::Idle | SleepMode::AdcNoiseReduction)
     }
 
     fn stops_timer(self, timer: &Timer) -> bool {
         match self {
-            Mode::Idle => false,
-            Mode::PowerDown | Mode::Standby => true,
+            SleepMode::Idle => false,
+            SleepMode::PowerDown | SleepMode::Standby => true,
             _ => !timer.is_asynchronous(),
         }
     }
@@ -70,18 +70,18 @@ impl Avr {
             return;
         }
         let mode = match mode {
-            1 => Mode::AdcNoiseReduction,
-            2 => Mode::PowerDown,
-            3 => Mode::PowerSave,
-            6 => Mode::Standby,
-            7 => Mode::ExtendedStandby,
-            _ => Mode::Idle,
+            1 => SleepMode::AdcNoiseReduction,
+            2 => SleepMode::PowerDown,
+            3 => SleepMode::PowerSave,
+            6 => SleepMode::Standby,
+            7 => SleepMode::ExtendedStandby,
+            _ => SleepMode::Idle,
         };
         self.sleep = Some(mode);
-        if mode != Mode::Idle {
+        if mode != SleepMode::Idle {
             self.timers.iter_mut().for_each(|timer| timer.begin_sleep(&mut self.io));
         }
-        if mode == Mode::AdcNoiseReduction {
+        if mode == SleepMode::AdcNoiseReduction {
             // "If the ADC is enabled, a conversion starts automatically when this mode is entered." (section 10.4)
             const ADEN: u8 = 0x80;
             const ADSC: u8 = 0x40;
@@ -95,7 +95,7 @@ impl Avr {
     }
 
     /// Wakes if an interrupt is pending, else advances the time to the next event; stops if there can be none.
-    pub(super) fn sleep_until_event(&mut self, mode: Mode) {
+    pub(super) fn sleep_until_event(&mut self, mode: SleepMode) {
         if self.sreg & 1 << flag::I == 0 && self.watchdog.timeout_moment() == u64::MAX {
             // A serial transfer in progress is completed, if its clock goes on.
             let sends =
@@ -114,7 +114,7 @@ impl Avr {
             self.wake_up(mode);
             return;
         }
-        if mode != Mode::Idle {
+        if mode != SleepMode::Idle {
             self.switch_timer_clocks(|timer| mode.stops_timer(timer));
         }
         self.io.frozen = mode.stops_processor_clock();
@@ -143,10 +143,10 @@ impl Avr {
     }
 
     /// Ends a sleep after the oscillator's start-up time, and enters the pending interrupt.
-    fn wake_up(&mut self, mode: Mode) {
+    fn wake_up(&mut self, mode: SleepMode) {
         self.sleep = None;
         self.io.frozen = false;
-        if mode != Mode::Idle {
+        if mode != SleepMode::Idle {
             self.switch_timer_clocks(|_| false);
         }
         if mode.stops_processor_clock() {
@@ -160,8 +160,8 @@ impl Avr {
     }
 
     /// Returns the cycles until the oscillator is stable after a sleep in this mode.
-    fn start_up_cycles(&mut self, mode: Mode) -> u64 {
-        if matches!(mode, Mode::Standby | Mode::ExtendedStandby) {
+    fn start_up_cycles(&mut self, mode: SleepMode) -> u64 {
+        if matches!(mode, SleepMode::Standby | SleepMode::ExtendedStandby) {
             return FAST_START;
         }
         let Some([low, ..]) = self.fuses else {

@@ -66,12 +66,12 @@ pub struct Sources {
     /// By source: time at which its flag was last set.
     raised: Vec<u64>,
     /// By source: those that came sooner than any handler ends.
-    too_often: Vec<TooOften>,
+    too_often: Vec<TooFrequentRequests>,
 }
 
 /// Interrupts that are due again sooner than any handler can end, as where the top of a timer is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TooOften {
+pub struct TooFrequentRequests {
     pub times: u64,
     pub first: u64,
     /// Shortest time between two.
@@ -84,7 +84,7 @@ const SHORTEST_HANDLER_CYCLES: u64 = 9;
 impl Sources {
     pub fn new(list: Vec<Source>) -> Self {
         let (since, lost) = (vec![0; list.len()], vec![(0, 0); list.len()]);
-        let (raised, too_often) = (vec![0; list.len()], vec![TooOften::default(); list.len()]);
+        let (raised, too_often) = (vec![0; list.len()], vec![TooFrequentRequests::default(); list.len()]);
         Sources { list, pending: 0, since, lost, raised, too_often }
     }
 
@@ -108,7 +108,7 @@ impl Sources {
             let too_often = &mut self.too_often[id.0];
             if enabled && source.cleared_on_entry && apart < SHORTEST_HANDLER_CYCLES {
                 let begins = too_often.times == 0;
-                *too_often = TooOften {
+                *too_often = TooFrequentRequests {
                     times: too_often.times + 1,
                     first: if begins { time } else { too_often.first },
                     apart: if begins { apart } else { too_often.apart.min(apart) },
@@ -176,7 +176,7 @@ impl Sources {
     }
 
     /// Returns the vectors whose interrupts came sooner than any handler ends.
-    pub fn vectors_due_too_often(&self) -> impl Iterator<Item = (u8, TooOften)> + '_ {
+    pub fn vectors_due_too_often(&self) -> impl Iterator<Item = (u8, TooFrequentRequests)> + '_ {
         let vectors = self.list.iter().map(|source| source.vector);
         vectors.zip(self.too_often.iter().copied()).filter(|(_, of)| of.times > 0)
     }
@@ -232,7 +232,7 @@ mod tests {
         }
         assert_eq!(sources.name_and_losses(5), Some(("TIMER", (1, 20))));
         let found: Vec<_> = sources.vectors_due_too_often().collect();
-        assert_eq!(found, [(5, TooOften { times: 2, first: 23, apart: 1 })]);
+        assert_eq!(found, [(5, TooFrequentRequests { times: 2, first: 23, apart: 1 })]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::compare_behind_counter::{CompareDistance, CompareWrites};
-use super::crystal::{self, Crystal};
+use super::crystal::{self, RegisterSynchroniser};
 use super::io::Io;
 use super::sources::SourceId;
 use super::waveform::{self, ClockSource, CountingMode, Top};
@@ -68,7 +68,7 @@ pub struct Timer {
     source: ClockSource,
     /// True if it counts a watch crystal; its time is then that of the oscillator.
     asynchronous: bool,
-    crystal: Crystal<Reg>,
+    crystal: RegisterSynchroniser<Reg>,
     /// True if its clock is switched off (PRR).
     off: bool,
     wave: CountingMode,
@@ -110,7 +110,7 @@ impl Timer {
             control: [0; 2],
             source: ClockSource::Stopped,
             asynchronous: false,
-            crystal: Crystal::new(),
+            crystal: RegisterSynchroniser::new(),
             off: false,
             wave: CountingMode::Up,
             top: Top::Fixed(0xff),
@@ -627,7 +627,7 @@ impl Timer {
         if self.asynchronous != asynchronous {
             self.advance_to_now(io);
             self.asynchronous = asynchronous;
-            self.crystal = Crystal::new();
+            self.crystal = RegisterSynchroniser::new();
             self.zero = 0;
             self.restart_ticks(self.now(io), io);
         }

@@ -14,7 +14,7 @@ fn io() -> Io {
     let list = named.map(|(name, vector)| Source::for_tests(name, vector)).collect();
     let mut ports = Ports::new();
     for (index, pin) in (0..).zip(pins()) {
-        ports.record_as(pin, index);
+        ports.watch_pin(pin, index);
     }
     let (sources, clock, log) = (Sources::new(list), Clock::new(16_000_000), Log::default());
     Io { data: vec![0; 2], sources, ports, clock, log, frozen: false, address: 0 }
@@ -64,7 +64,7 @@ fn write(timer: &mut Timer, reg: u8, value: u16, io: &mut Io) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn a_leap_is_its_ticks(wide: bool, fine: bool, mode in 0..16u8, clock in 1..=5u8, writes in writes()) {
+    fn counting_at_once_equals_tick_by_tick(wide: bool, fine: bool, mode in 0..16u8, clock in 1..=5u8, writes in writes()) {
         let (mut leaps, mut steps) = (io(), io());
         let (mut leaping, mut stepping) = (timer(wide, fine, &leaps), timer(wide, fine, &steps));
         for (timer, io) in [(&mut leaping, &mut leaps), (&mut stepping, &mut steps)] {

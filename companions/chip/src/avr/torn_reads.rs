@@ -6,7 +6,7 @@ use crate::log::FindingKind;
 
 /// Loads that follow each other in code and in memory, into registers that do so too: how compilers read a variable.
 #[derive(Debug, Clone, Copy, Default)]
-struct Loads {
+struct AdjacentLoads {
     /// The last one's address in words.
     pc: u32,
     /// Data addresses of the first byte and the last.
@@ -20,7 +20,7 @@ struct PartialRead {
     /// Address of the next load in words, and the stack pointer there.
     pc: u32,
     sp: u16,
-    loads: Loads,
+    loads: AdjacentLoads,
     /// All its bytes before the handler.
     before: Vec<u8>,
     vector: u8,
@@ -29,7 +29,7 @@ struct PartialRead {
 /// Recorder of variables that are read byte by byte.
 #[derive(Debug, Default)]
 pub struct TornReads {
-    loads: Loads,
+    loads: AdjacentLoads,
     partial_reads: Vec<PartialRead>,
 }
 
@@ -44,7 +44,7 @@ fn from_little_endian(bytes: &[u8]) -> u64 {
 }
 
 impl Avr {
-    /// Records that the current instruction read a byte.
+    /// Records that the current instruction read the byte at a data address.
     #[inline]
     pub(super) fn record_load(&mut self, address: u16) {
         if address < self.chip.ram_start {
@@ -53,7 +53,7 @@ impl Avr {
         let before = self.torn_reads.loads;
         let follows = address == before.last.wrapping_add(1) && self.is_next_load(before.pc, self.pc);
         let first = if follows { before.first } else { address };
-        self.torn_reads.loads = Loads { pc: self.pc, first, last: address };
+        self.torn_reads.loads = AdjacentLoads { pc: self.pc, first, last: address };
     }
 
     /// True if an instruction comes right after another one, and names the next register.

@@ -40,7 +40,7 @@ pub struct Spec {
     /// Interrupt source: everything is sent.
     pub sent: SourceId,
     /// RXDn.
-    pub input: Pin,
+    pub receive_pin: Pin,
     /// TXDn.
     pub output: Pin,
 }
@@ -87,8 +87,8 @@ impl Usart {
         Usart { spec, enable: 0, format: 6, baud: 0, zero: 0, buffer, sending, receiving, fifo: Vec::new() }
     }
 
-    pub fn input(&self) -> Pin {
-        self.spec.input
+    pub fn receive_pin(&self) -> Pin {
+        self.spec.receive_pin
     }
 
     /// Returns the cycles of a bit (table 20-1).
@@ -239,7 +239,7 @@ impl Usart {
 
     /// Samples a bit of the frame being received, and passes on the byte with the last one.
     fn sample_bit(&mut self, start: u64, bits: u8, data: u16, time: u64, io: &mut Io) {
-        let high = io.ports.level(self.spec.input);
+        let high = io.ports.level(self.spec.receive_pin);
         let width = self.data_bits();
         let parity = u8::from(self.format & 0x20 != 0);
         self.receiving = if bits == 0 && high {

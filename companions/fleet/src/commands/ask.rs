@@ -8,17 +8,17 @@ use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::purpose_args::PurposeArgs;
 use jitterlab_fleet::answer::FleetAnswer;
-use jitterlab_fleet::asking::{self, QUERIES};
 use jitterlab_fleet::calendar;
 use jitterlab_fleet::engine::Engine;
 use jitterlab_fleet::folder::Fleet;
+use jitterlab_fleet::queries::{self, QUERIES};
 use jitterlab_fleet::results::{FleetPage, FleetWorst, ListResult, OneMachine};
 use jitterlab_fleet::words;
 use jitterlab_model::Error;
 use jitterlab_report::document::{Document, Present};
 use jitterlab_report::page::render;
 
-use super::keep::status;
+use super::folder::status;
 
 /// Options for the fleet, the time and the engine.
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ pub struct FleetArgs {
 #[derive(clap::Args)]
 pub struct ByArgs {
     /// Only the days (UTC) since then: 90d, or a date such as 2026-11-26 [default: all]
-    #[arg(long, value_name = "TIME", value_parser = since)]
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
     since: Option<i64>,
     /// Engine that sums: the program duckdb, or a master of Spark (spark://HOST:7077, yarn, k8s://..., local[2]) [default: the
     /// duckdb beside jitterlab, in PATH or of Python]
@@ -120,7 +120,7 @@ pub struct SqlArgs {
 }
 
 /// Parses a date, or a length of time before now, as seconds of the Unix epoch.
-fn since(text: &str) -> Result<i64, Error> {
+fn parse_since(text: &str) -> Result<i64, Error> {
     let ago = || {
         let time = SystemTime::now().checked_sub(humantime::parse_duration(text).ok()?)?;
         i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
@@ -143,10 +143,10 @@ fn show(fleet: &Fleet, show: OutputArgs, result: &impl Present) -> CommandResult
 pub fn answer(args: &AnswerArgs) -> CommandResult {
     let folder = args.folder.as_deref().ok_or_else(|| Error::bad_use("which fleet? name its folder"))?;
     let (fleet, engine) = args.by.open(folder)?;
-    let asked = asking::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
-    let answer = FleetAnswer::new(&asked, args.purpose.purpose)?;
+    let response = queries::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
+    let answer = FleetAnswer::new(&response, args.purpose.purpose)?;
     if let Some(page) = &args.page {
-        let whole = FleetPage::new(&fleet, &engine, &asked, answer.clone())?;
+        let whole = FleetPage::new(&fleet, &engine, &response, answer.clone())?;
         output::write_file(page, render(&[], &[Document::new(&whole)])?.as_bytes())?;
     }
     show(&fleet, args.show, &answer)
@@ -155,21 +155,21 @@ pub fn answer(args: &AnswerArgs) -> CommandResult {
 /// Shows all machines, the worst first.
 pub fn worst(args: &WorstArgs) -> CommandResult {
     let (fleet, engine) = args.fleet.open()?;
-    let asked = asking::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
-    show(&fleet, args.show, &FleetWorst(FleetAnswer::new(&asked, args.purpose.purpose)?))
+    let response = queries::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
+    show(&fleet, args.show, &FleetWorst(FleetAnswer::new(&response, args.purpose.purpose)?))
 }
 
 /// Shows one machine.
 pub fn machine(args: &MachineArgs) -> CommandResult {
     let (fleet, engine) = args.fleet.open()?;
-    let asked = asking::ask(&fleet, &engine, &OneMachine::QUESTION, Some(&args.name))?;
-    show(&fleet, args.show, &OneMachine::new(&asked, &args.name, args.purpose.purpose)?)
+    let response = queries::ask(&fleet, &engine, &OneMachine::QUESTION, Some(&args.name))?;
+    show(&fleet, args.show, &OneMachine::new(&response, &args.name, args.purpose.purpose)?)
 }
 
 /// Shows a list of changes, causes or days.
 pub fn list<R: ListResult + Present>(args: &Args) -> CommandResult {
     let (fleet, engine) = args.fleet.open()?;
-    show(&fleet, args.show, &R::new(&asking::ask(&fleet, &engine, &R::QUESTION, None)?)?)
+    show(&fleet, args.show, &R::new(&queries::ask(&fleet, &engine, &R::QUESTION, None)?)?)
 }
 
 /// Prints the answer to SQL of the user's own; without it, the queries of all commands.
@@ -180,7 +180,7 @@ pub fn sql(args: &SqlArgs) -> CommandResult {
         return Ok(Status::Fine);
     };
     let (fleet, engine) = args.fleet.open()?;
-    let answer = asking::run_user_sql(&fleet, &engine, query)?;
+    let answer = queries::run_user_sql(&fleet, &engine, query)?;
     io::stdout().write_all(&answer).map_err(Error::from)?;
     Ok(status(&fleet.left_out))
 }

@@ -14,7 +14,7 @@ use jitterlab_model::Error;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-use crate::error::no_answer;
+use crate::error::missing_answer;
 
 /// Program that sums tables.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ impl Answers {
         let name = query.name;
         let path = self.folder.path().join(name);
         let text = fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => no_answer(name),
+            io::ErrorKind::NotFound => missing_answer(name),
             _ => Error::file("read", &path)(error),
         })?;
         let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -31,11 +31,12 @@ pub struct DailyModel {
 
 impl DailyModel {
     /// Fits the model to daily series; `None` for fewer than 60 pairs of successive days.
-    pub fn new(courses: &[DailySeries]) -> Option<Self> {
-        let levels: Vec<f64> = courses.iter().map(|course| median(course.iter().map(|day| day.1))).collect();
+    pub fn new(all_series: &[DailySeries]) -> Option<Self> {
+        let levels: Vec<f64> =
+            all_series.iter().map(|series| median(series.iter().map(|day| day.1))).collect();
         let mut by_weekday: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-        for (course, level) in courses.iter().zip(&levels) {
-            for (day, value) in course {
+        for (series, level) in all_series.iter().zip(&levels) {
+            for (day, value) in series {
                 by_weekday.entry(day.rem_euclid(7)).or_default().push(value - level);
             }
         }
@@ -44,8 +45,8 @@ impl DailyModel {
         let mut model = DailyModel { rho: 0.0, sd: 0.0, weekdays };
         // Levels of short stretches: a step far away leaves them as they are.
         let mut pairs = Vec::new();
-        for course in courses {
-            for stretch in course.chunks(28).filter(|stretch| stretch.len() >= 14) {
+        for series in all_series {
+            for stretch in series.chunks(28).filter(|stretch| stretch.len() >= 14) {
                 let plain: Vec<(i64, f64)> =
                     stretch.iter().map(|day| (day.0, model.residual(*day))).collect();
                 let level = median(plain.iter().map(|day| day.1));
@@ -75,10 +76,10 @@ impl DailyModel {
 
 /// The day from which on a machine has changed, and whether it got worse: a self-starting CUSUM of what days add (Hawkins
 /// 1987), of which the machine's own beginning is no reference by itself.
-pub fn first_alarm(course: &DailySeries, model: &DailyModel) -> Option<(i64, bool)> {
+pub fn first_alarm(series: &DailySeries, model: &DailyModel) -> Option<(i64, bool)> {
     let (mut seen, mut mean) = (0.0f64, 0.0f64);
     let (mut up, mut down) = ((0.0, 0), (0.0, 0));
-    for pair in course.windows(2) {
+    for pair in series.windows(2) {
         let apart = (pair[1].0 - pair[0].0).max(1);
         let kept = model.rho.powi(i32::try_from(apart).unwrap_or(i32::MAX));
         let added = model.residual(pair[1]) - kept * model.residual(pair[0]);

@@ -58,7 +58,7 @@ fn run(task: &PeerTask, file: &str, beside: &str) -> io::Result<()> {
     if let Some(refusal) = refused.first() {
         return Err(io::Error::other(format!("{}: {}", refusal.what, refusal.why)));
     }
-    restartable::leave();
+    restartable::unregister();
     let earliest_ns = Linux.now_ns() + task.period_ns;
     // Of 100, 250 and 1000 ticks a second, seconds hold a whole number.
     let mut due_ns = earliest_ns + (first_due_ns - earliest_ns).rem_euclid(NS_PER_S);

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_kernel::job::{Answer, Step};
-use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::session::jitterlab_run_step;
 use jitterlab_kernel::{GuestProgress, GuestRun, KernelChoice, KernelSession, Machine};
 use jitterlab_model::{Error, TaskRun, TaskSpec, TimingStats};
 use jitterlab_runs::{Hints, Run};
@@ -184,7 +184,7 @@ fn compare(kernel: &KernelChoice) -> Result<(), Error> {
     let PeerTask { period_ns, priority, cpu, count } = TASK;
     let options =
         format!("--period {}us --policy fifo:{priority} --cpu {cpu} --count {count}", period_ns / 1_000);
-    let mut steps = vec![run_step("run", &words(&options))];
+    let mut steps = vec![jitterlab_run_step("run", &words(&options))];
     steps.extend(PEERS.iter().map(|peer| peer.step(&TASK)));
     let session = KernelSession {
         machine: Machine::default(),

@@ -34,16 +34,16 @@ pub static ARM64: Architecture = Architecture {
 
 const LARGEST_BYTES: u64 = 1 << 28;
 
-/// Documentation/arch/arm64/booting.rst of the kernel: `ARM` and 0x64 at 0x38; distributions also compress the whole file.
+/// Reads the version banner of an arm64 image, compressed or not (Documentation/arch/arm64/booting.rst).
 fn version(image: &[u8]) -> Option<String> {
     if image.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
         flate2::read::GzDecoder::new(image).take(LARGEST_BYTES).read_to_end(&mut plain).ok()?;
-        return version_of_plain(&plain);
+        return uncompressed_version(&plain);
     }
-    version_of_plain(image)
+    uncompressed_version(image)
 }
 
-fn version_of_plain(image: &[u8]) -> Option<String> {
+fn uncompressed_version(image: &[u8]) -> Option<String> {
     (image.get(0x38..0x3c)? == b"ARM\x64").then(|| version_banner(image).unwrap_or_default())
 }

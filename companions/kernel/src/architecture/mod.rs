@@ -56,7 +56,7 @@ pub struct Architecture {
     /// Address in the machine's memory of the clock's seconds; `None`: the clock is a property of the
     /// machine.
     pub(super) clock: Option<&'static str>,
-    /// QEMU's device for a further processor, where several can have time slices in turns.
+    /// QEMU's device for a further processor, where several can share time in slices.
     pub(super) time_slice_device: Option<&'static str>,
     /// Debian's packages that depend on its newest kernels.
     pub(super) kernels: &'static [(Flavour, &'static str)],

@@ -33,7 +33,7 @@ impl ProgressLine {
         ProgressLine { names, state: Mutex::new(State { guests, next, drawn: 0 }), quiet, terminal }
     }
 
-    /// Wipes the line.
+    /// Clears the line.
     pub fn finish(&self) {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.drawn > 0 {

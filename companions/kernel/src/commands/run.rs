@@ -10,10 +10,10 @@ use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::kept_parts;
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_console::output::{self, OutputArgs};
-use jitterlab_host::scratch::Scratch;
+use jitterlab_host::scratch::ScratchFolder;
 use jitterlab_kernel::image::Image;
 use jitterlab_kernel::job::{Step, StepResult};
-use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::session::jitterlab_run_step;
 use jitterlab_kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
 use jitterlab_model::Error;
 use jitterlab_model::error::ErrorKind;
@@ -64,8 +64,8 @@ pub fn execute(args: &Args) -> CommandResult {
     let session = args.machine.session(steps, Some(&args.measure))?;
     let mut parts =
         if args.no_file { FinishedParts::without_file() } else { kept_parts::open("kernel-run", &()) };
-    let mut done: BTreeMap<usize, InGuest<RunOnKernel>> = BTreeMap::new();
-    while let Some(((number, kept), _)) = parts.next_kept::<(usize, InGuest<KeptRun>)>() {
+    let mut done: BTreeMap<usize, GuestResults<RunOnKernel>> = BTreeMap::new();
+    while let Some(((number, kept), _)) = parts.next_kept::<(usize, GuestResults<KeptRun>)>() {
         let (also, files, run) = kept;
         // One whose file is gone is measured again.
         if let Ok(measured) = run.open() {
@@ -114,7 +114,7 @@ pub fn execute(args: &Args) -> CommandResult {
 }
 
 /// Results of the further commands in a guest, the files they left, and the measurement.
-type InGuest<T> = (Vec<GuestCommandResult>, Vec<PathBuf>, T);
+type GuestResults<T> = (Vec<GuestCommandResult>, Vec<PathBuf>, T);
 
 impl Args {
     /// Result of a guest's measurement, with its files kept unless --no-file; `files` gets those of the
@@ -126,8 +126,8 @@ impl Args {
         files: &mut Vec<PathBuf>,
     ) -> Result<RunOnKernel, Error> {
         let (time, named) = (self.machine.time(), kernel.to_string());
-        let scratch = self.no_file.then(Scratch::new).transpose()?;
-        let folder = scratch.as_ref().map_or(self.output.as_path(), Scratch::path);
+        let scratch = self.no_file.then(ScratchFolder::new).transpose()?;
+        let folder = scratch.as_ref().map_or(self.output.as_path(), ScratchFolder::path);
         let kept = guest.save_run_file(RUN_STEP, time, folder, &named);
         let others =
             if self.no_file { Vec::new() } else { guest.save_other_files(RUN_STEP, time, folder, &named) };
@@ -172,7 +172,7 @@ const RUN_STEP: &str = "run";
 /// The step of this measurement. Options that a run here would refuse do not cost a boot.
 fn measuring_step(measure: &MeasureArgs) -> Result<Step, Error> {
     measure.request()?;
-    Ok(run_step(RUN_STEP, &measure.to_options()))
+    Ok(jitterlab_run_step(RUN_STEP, &measure.to_options()))
 }
 
 /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does the session's steps on it. `each` is called

@@ -1,12 +1,12 @@
 //! The same tasks on several kernels, side by side.
 
-mod head;
+mod conclusion;
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_model::Warning;
+use jitterlab_report::conclusion::Conclusion;
 use jitterlab_report::document::Present;
-use jitterlab_report::head::Head;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::{emulation_sentence, warning_sentence};
 use jitterlab_report::words::{known_count, microseconds_of_bins};
@@ -16,8 +16,8 @@ use crate::results::{GuestCommandResult, KernelRun, RunOnKernel};
 impl Present for KernelRun {
     const KIND: &'static str = "kernel-run";
 
-    fn head(&self) -> Option<Head> {
-        head::comparison_head(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        conclusion::comparison_conclusion(self)
     }
 
     /// For one kernel, the sections of its run and the further commands after it.

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use jitterlab_mcu::{
-    Board, Compiler, Firmware, Length, Program, Recording, Setup, StimulusSpec, Strategy, is_missing,
-    simulate, sweep,
+    Board, Compiler, Firmware, Program, Recording, Setup, SimulationLength, StimulusSpec, Strategy,
+    is_missing, simulate, sweep,
 };
 
 use super::skip;
@@ -31,7 +31,7 @@ fn bench() -> Option<Compiler> {
 /// Returns a setup for a firmware that runs for `ms` milliseconds, with the chip and clock that it names.
 fn watched(elf: &Path, pins: &[&str], ms: u64) -> Setup {
     let pins = pins.iter().map(|pin| pin.parse().unwrap()).collect();
-    Setup { pins, length: Length::Time(ms * 1_000_000), ..Setup::new(elf, 0) }
+    Setup { pins, length: SimulationLength::Time(ms * 1_000_000), ..Setup::new(elf, 0) }
 }
 
 /// A user's source file.

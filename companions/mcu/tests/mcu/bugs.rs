@@ -2,16 +2,16 @@
 
 use jitterlab_mcu::{Compiler, Recording, Setup};
 use jitterlab_model::Warning;
-use jitterlab_model::firmware::Finding;
+use jitterlab_model::firmware::FirmwareFinding;
 
 use super::bench;
 use super::chip::run_on;
 
-fn found(compiler: &Compiler, program: &str) -> Vec<Finding> {
+fn found(compiler: &Compiler, program: &str) -> Vec<FirmwareFinding> {
     found_in(&run_on(compiler, "atmega328p", program, |setup: &mut Setup| setup.record_spans = true))
 }
 
-fn found_in(recording: &Recording) -> Vec<Finding> {
+fn found_in(recording: &Recording) -> Vec<FirmwareFinding> {
     let of_firmware = |warning: &Warning| match warning {
         Warning::Firmware(finding) => Some(finding.clone()),
         _ => None,
@@ -30,7 +30,9 @@ fn a_compare_value_behind_the_counter_loses_a_lap() {
         )
     };
     let behind = found(&compiler, &stepping(200, 40));
-    let [Finding::CompareBehind { timer: 1, unit, times, place, lap_ns: 4_096_000, .. }] = &behind[..] else {
+    let [FirmwareFinding::CompareBehind { timer: 1, unit, times, place, lap_ns: 4_096_000, .. }] =
+        &behind[..]
+    else {
         panic!("{behind:?}")
     };
     assert!(unit == "OCR1A" && *times > 20, "{behind:?}");
@@ -42,7 +44,7 @@ fn a_compare_value_behind_the_counter_loses_a_lap() {
         }
         ISR(TIMER1_COMPA_vect) { PINB = 1; }";
     let lowered = found(&compiler, lowered);
-    assert!(matches!(lowered[..], [Finding::CompareBehind { .. }]), "{lowered:?}");
+    assert!(matches!(lowered[..], [FirmwareFinding::CompareBehind { .. }]), "{lowered:?}");
     // A step of nearly a lap, a handler that is quick enough, and a counter that restarts at its top.
     assert_eq!(found(&compiler, &stepping(63_000, 40)), []);
     assert_eq!(found(&compiler, &stepping(2_000, 40)), []);
@@ -68,14 +70,15 @@ fn lost_overflows_name_what_kept_them_waiting() {
         )
     };
     let locked = found(&compiler, &program("cli(); _delay_us(400); sei();", "asm volatile(\"\");"));
-    let lost = |finding: &&Finding| matches!(finding, Finding::InterruptsLost { vector, .. } if vector == "TIMER0_OVF");
-    let Some(Finding::InterruptsLost { by: None, place: Some(place), at_ns, .. }) = locked.iter().find(lost)
+    let lost = |finding: &&FirmwareFinding| matches!(finding, FirmwareFinding::InterruptsLost { vector, .. } if vector == "TIMER0_OVF");
+    let Some(FirmwareFinding::InterruptsLost { by: None, place: Some(place), at_ns, .. }) =
+        locked.iter().find(lost)
     else {
         panic!("{locked:?}")
     };
     assert!(place.line.is_some() && place.function.as_deref() == Some("main") && *at_ns > 0, "{locked:?}");
     let handled = found(&compiler, &program("", "_delay_us(400);"));
-    let Some(Finding::InterruptsLost { by: Some(by), .. }) = handled.iter().find(lost) else {
+    let Some(FirmwareFinding::InterruptsLost { by: Some(by), .. }) = handled.iter().find(lost) else {
         panic!("{handled:?}")
     };
     assert_eq!(by, "TIMER1_COMPA");
@@ -102,7 +105,7 @@ fn a_counter_read_beside_a_waiting_overflow_is_named() {
         )
     };
     let unseen = run_on(&compiler, "atmega328p", &program(""), |_| ());
-    let [Finding::OverflowUnseen { counter, place, .. }] = &found_in(&unseen)[..] else {
+    let [FirmwareFinding::OverflowUnseen { counter, place, .. }] = &found_in(&unseen)[..] else {
         panic!("{:?}", unseen.warnings)
     };
     assert!(counter == "TCNT0" && place.line.is_some(), "{place:?}");
@@ -144,7 +147,7 @@ fn figures_of_changing_stacks_are_unknown() {
         }";
     let recording = run_on(&compiler, "atmega328p", program, |_| ());
     let found = found_in(&recording);
-    assert!(matches!(found[..], [Finding::StacksChanged { .. }]), "{found:?}");
+    assert!(matches!(found[..], [FirmwareFinding::StacksChanged { .. }]), "{found:?}");
     assert_eq!((recording.report.stack, recording.report.interrupts[0].count), (None, 0));
     assert!(recording.report.interrupts[0].switched > 50, "{:?}", recording.report.interrupts);
     assert!([0, 1].iter().all(|pin| recording.log.edge_cycles(*pin, true).count() > 1_000));
@@ -169,7 +172,7 @@ fn the_watchdogs_oscillator_is_named() {
         ISR(WDT_vect) { PINB = 1; }
         int main() { DDRB = 1; WDTCSR = _BV(WDCE) | _BV(WDE); WDTCSR = _BV(WDIE); sei(); for (;;) {} }";
     let found = found(&compiler, program);
-    assert!(matches!(found[..], [Finding::WatchdogTimes { times: 5.. }]), "{found:?}");
+    assert!(matches!(found[..], [FirmwareFinding::WatchdogTimes { times: 5.. }]), "{found:?}");
 }
 
 /// A counter of two or four bytes that a handler adds to, read without a lock: named where a value is seen that it never had. With a lock,
@@ -189,7 +192,7 @@ fn a_variable_read_in_parts_is_named() {
     };
     for (kind, size) in [("uint16_t", 2), ("uint32_t", 4)] {
         let torn = found(&compiler, &program(kind, "sum = events;"));
-        let [Finding::TornRead { variable, bytes, vector, times, place, before, after, read, .. }] =
+        let [FirmwareFinding::TornRead { variable, bytes, vector, times, place, before, after, read, .. }] =
             &torn[..]
         else {
             panic!("{torn:?}")
@@ -233,7 +236,9 @@ fn a_match_with_every_count_is_no_loss() {
         ISR(TIMER1_COMPA_vect) { OCR1A = 1000; }
         int main() { TCCR1B = _BV(WGM12) | 1; TIMSK1 = 2; sei(); for (;;) {} }";
     let found = found(&compiler, program);
-    let [Finding::DueTooOften { vector, cycles: 1, times, .. }] = &found[..] else { panic!("{found:?}") };
+    let [FirmwareFinding::DueTooOften { vector, cycles: 1, times, .. }] = &found[..] else {
+        panic!("{found:?}")
+    };
     assert!(vector == "TIMER1_COMPA" && *times < 100, "{found:?}");
 }
 
@@ -250,7 +255,7 @@ fn words_of_the_eeprom_are_no_null_pointers() {
     let read = "sum += eeprom_read_dword((uint32_t*)at) + eeprom_read_word((uint16_t*)at);";
     assert_eq!(found(&compiler, &program(read)), []);
     let null = found(&compiler, &program("uint8_t* volatile none = (uint8_t*)20; *none = 7;"));
-    assert!(matches!(null[..], [Finding::OutsideMemory { data: 20, .. }]), "{null:?}");
+    assert!(matches!(null[..], [FirmwareFinding::OutsideMemory { data: 20, .. }]), "{null:?}");
 }
 
 /// A tick that lets another thread go on, which hands over by itself: what that thread does is no time of the tick's handler, though

@@ -4,10 +4,11 @@ use std::fs;
 
 use jitterlab_chip::Stimulus;
 use jitterlab_mcu::{
-    Board, Compiler, FinalSleep, Length, Log, Pin, Program, Recording, Setup, Stop, Strategy, simulate,
+    Board, Compiler, FinalSleep, Log, Pin, Program, Recording, Setup, SimulationLength, Stop, Strategy,
+    simulate,
 };
 use jitterlab_model::Warning;
-use jitterlab_model::firmware::{Finding, Part};
+use jitterlab_model::firmware::{FirmwareFinding, UnsimulatedPart};
 
 use super::bench;
 
@@ -31,7 +32,7 @@ pub(super) fn run_on(
     let mut setup = Setup {
         clock_hz: Some(16_000_000),
         pins: ["B0", "B1"].map(|pin| pin.parse().unwrap()).into(),
-        length: Length::Time(100_000_000),
+        length: SimulationLength::Time(100_000_000),
         ..Setup::new(&firmware.elf, 0)
     };
     change(&mut setup);
@@ -42,7 +43,7 @@ fn run(compiler: &Compiler, program: &str) -> Recording {
     run_on(compiler, "atmega328p", program, |_| ())
 }
 
-fn findings(recording: &Recording) -> Vec<&Finding> {
+fn findings(recording: &Recording) -> Vec<&FirmwareFinding> {
     let warnings = recording.warnings.iter();
     warnings.filter_map(|w| if let Warning::Firmware(finding) = w { Some(finding) } else { None }).collect()
 }
@@ -115,7 +116,7 @@ fn power_down_on_a_timer_sleeps_for_ever_and_says_so() {
     for (mode, name) in [("SLEEP_MODE_PWR_DOWN", "power-down"), ("SLEEP_MODE_STANDBY", "standby")] {
         let recording = run(&compiler, &program(mode));
         assert!(recording.log.edges.is_empty(), "{mode}");
-        let Finding::AsleepForEver { mode, place, .. } = findings(&recording)[0] else {
+        let FirmwareFinding::AsleepForEver { mode, place, .. } = findings(&recording)[0] else {
             panic!("{:?}", recording.warnings)
         };
         assert_eq!((mode.as_str(), place.function.as_deref()), (name, Some("main")));
@@ -146,7 +147,7 @@ fn a_pin_change_wakes_from_power_down() {
     assert_eq!(done(&recording.log), [0], "1024 cycles of a timer take longer than all of them that ran");
     let unknown = program.replace("FUSES = { 0xe2, 0xd9, 0xff };", "");
     let recording = run_on(&compiler, "atmega328p", &unknown, |setup| setup.stimuli.push(pulse));
-    assert!(matches!(findings(&recording)[0], Finding::StartUpAssumed { cycles: 16_384 }));
+    assert!(matches!(findings(&recording)[0], FirmwareFinding::StartUpAssumed { cycles: 16_384 }));
 }
 
 /// A lock of 25 ms: here as on the chip all but one of the overflows are lost, and here this is reported.
@@ -173,7 +174,7 @@ fn what_a_long_lock_loses_is_counted() {
     let lost = recording.log.vectors[0].lost;
     assert_eq!(lost, 23);
     assert!(
-        matches!(findings(&recording)[0], Finding::InterruptsLost { lost: 23, vector, .. } if vector == "TIMER0_OVF")
+        matches!(findings(&recording)[0], FirmwareFinding::InterruptsLost { lost: 23, vector, .. } if vector == "TIMER0_OVF")
     );
     let off = recording.report.off.as_ref().unwrap();
     assert!(
@@ -292,8 +293,9 @@ fn a_watch_crystal_counts_through_power_save() {
             while (seconds < 5) sleep_cpu();
             done();
         }";
-    let recording =
-        run_on(&compiler, "atmega328p", program, |setup| setup.length = Length::Time(10_000_000_000));
+    let recording = run_on(&compiler, "atmega328p", program, |setup| {
+        setup.length = SimulationLength::Time(10_000_000_000);
+    });
     let beats: Vec<i64> = recording.log.edges.iter().map(|e| recording.ns(e.cycle)).collect();
     assert_eq!(beats.len(), 5);
     assert!(beats.windows(2).all(|w| (w[1] - w[0] - 1_000_000_000).abs() < 100), "{beats:?}");
@@ -307,7 +309,7 @@ fn the_watchdog_bites() {
     let reset = "int main() { DDRB = 1; PINB = 1; wdt_enable(WDTO_15MS); for (;;) {} }";
     let recording = run(&compiler, reset);
     assert!(
-        matches!(findings(&recording)[0], Finding::WatchdogReset { times: 5 | 6, .. }),
+        matches!(findings(&recording)[0], FirmwareFinding::WatchdogReset { times: 5 | 6, .. }),
         "{:?}",
         recording.warnings
     );
@@ -357,7 +359,7 @@ fn a_conversion_takes_its_time_and_reads_nothing() {
     // 13 cycles of the converter's clock, and the rest of the one in progress.
     let gaps: Vec<u64> = recording.log.edges.windows(2).map(|w| w[1].cycle - w[0].cycle).collect();
     assert!(gaps.iter().all(|gap| (13 * 128..=14 * 128 + 10).contains(gap)), "{gaps:?}");
-    assert!(matches!(findings(&recording)[0], Finding::AnalogRead { .. }));
+    assert!(matches!(findings(&recording)[0], FirmwareFinding::AnalogRead { .. }));
 }
 
 /// Section 8.4: the EEPROM keeps written bytes; a write takes 3.4 ms.
@@ -432,7 +434,7 @@ fn what_goes_wrong_is_found() {
         int main() { send(uint8_t(down(20))); done(); }";
     let recording = run(&compiler, deep);
     let overflow = findings(&recording).into_iter().find_map(|f| match f {
-        Finding::StackOverflow { bytes, place, .. } => Some((*bytes, place.function.clone())),
+        FirmwareFinding::StackOverflow { bytes, place, .. } => Some((*bytes, place.function.clone())),
         _ => None,
     });
     let (bytes, function) = overflow.unwrap_or_else(|| panic!("{:?}", recording.warnings));
@@ -448,13 +450,16 @@ fn what_goes_wrong_is_found() {
 
     let wild = "int main() { *reinterpret_cast<volatile uint8_t*>(0x1234) = 1; done(); }";
     let recording = run(&compiler, wild);
-    assert!(matches!(findings(&recording)[0], Finding::OutsideMemory { data: 0x1234, written: true, .. }));
+    assert!(matches!(
+        findings(&recording)[0],
+        FirmwareFinding::OutsideMemory { data: 0x1234, written: true, .. }
+    ));
 
     let unhandled = "int main() { TIMSK1 = _BV(TOIE1); TCCR1B = _BV(CS10); sei(); for (;;) {} }";
     let recording = run(&compiler, unhandled);
     assert!(
         findings(&recording).iter().any(
-            |f| matches!(f, Finding::Restarted { vector: Some(vector), times: 5.., .. } if vector == "TIMER1_OVF")
+            |f| matches!(f, FirmwareFinding::Restarted { vector: Some(vector), times: 5.., .. } if vector == "TIMER1_OVF")
         ),
         "{:?}",
         recording.warnings
@@ -462,7 +467,10 @@ fn what_goes_wrong_is_found() {
 
     let usb = "int main() { PLLCSR = 2; while (!(PLLCSR & 1)) {} USBCON = 0x80; done(); }";
     let recording = run_on(&compiler, "atmega32u4", usb, |_| ());
-    assert!(matches!(findings(&recording)[0], Finding::NotSimulated { part: Part::Usb, .. }));
+    assert!(matches!(
+        findings(&recording)[0],
+        FirmwareFinding::NotSimulated { part: UnsimulatedPart::Usb, .. }
+    ));
 }
 
 /// Sections 16.6.1, 16.6.2 and 17.2: three cycles of synchroniser and edge detector, four more with the canceler, which lets
@@ -480,7 +488,7 @@ fn a_capture_comes_late_and_noise_does_not() {
         let levels = levels.iter().map(|(cycle, high)| (cycle * 1_000 / 16, *high)).collect();
         let log = run_on(&compiler, "atmega328p", program, |setup| {
             setup.stimuli.push(Stimulus::from_levels("B0".parse().unwrap(), levels));
-            setup.length = Length::Time(20_000_000);
+            setup.length = SimulationLength::Time(20_000_000);
         })
         .log;
         log.serial.chunks(2).map(|two| u64::from(two[0]) << 8 | u64::from(two[1])).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! Timer 2 on a watch crystal (ATmega328P data sheet, section 18.9): behaviour of the chip, and the library's
 //! alarms on it.
 
-use jitterlab_mcu::{Board, Length, Program, Setup, Strategy, simulate};
+use jitterlab_mcu::{Board, Program, Setup, SimulationLength, Strategy, simulate};
 
 use super::chip::{done, run_on};
 use super::{bench, test_source};
@@ -116,7 +116,7 @@ fn alarms_on_a_watch_crystal_wake_from_power_save() {
         let recording = simulate(&Setup {
             clock_hz: Some(board.clock_hz),
             pins: ["B0", "B1", "B2", "B3"].map(|pin| pin.parse().unwrap()).into(),
-            length: Length::Time(20_000_000_000),
+            length: SimulationLength::Time(20_000_000_000),
             ..Setup::new(&firmware.elf, 0)
         })
         .unwrap();

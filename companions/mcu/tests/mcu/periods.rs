@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jitterlab_mcu::{
-    Board, Compiler, FailureCase, Firmware, Length, Program, Setup, Strategy, TimerKind, epos_related_timers,
-    firmware, simulate,
+    Board, Compiler, FailureCase, Firmware, Program, Setup, SimulationLength, Strategy, TimerKind,
+    epos_related_timers, firmware, simulate,
 };
 use jitterlab_model::Error;
 
@@ -112,7 +112,7 @@ fn is_kept(elf: &std::path::Path, way: &Way, interval_us: u32) -> bool {
         mcu: Some(board.mcu.clone()),
         clock_hz: Some(board.clock_hz),
         pins: ["B0", "B2"].map(|pin| pin.parse().unwrap()).into(),
-        length: Length::Time(time_ns),
+        length: SimulationLength::Time(time_ns),
         max_edges: Some(events * 2),
         initial_bytes: pokes,
         ..Setup::new(elf, 0)

@@ -1,9 +1,9 @@
 //! The simulated chip compared with measurements on an ATmega328P, and with the data sheet where simulators disagree.
 
 use jitterlab_chip::Stimulus;
-use jitterlab_mcu::Length;
+use jitterlab_mcu::SimulationLength;
 use jitterlab_model::Warning;
-use jitterlab_model::firmware::Finding;
+use jitterlab_model::firmware::FirmwareFinding;
 
 use super::bench;
 use super::chip::{done, run_on};
@@ -105,10 +105,11 @@ fn a_sleep_that_a_crystal_ends_is_not_endless() {
             set_sleep_mode(SLEEP_MODE_PWR_SAVE); sei();
             for (;;) { sleep_mode(); TCCR2B = 5; while (ASSR & _BV(TCR2BUB)) {} }
         }";
-    let recording =
-        run_on(&compiler, "atmega328p", program, |setup| setup.length = Length::Time(5_500_000_000));
+    let recording = run_on(&compiler, "atmega328p", program, |setup| {
+        setup.length = SimulationLength::Time(5_500_000_000);
+    });
     assert_eq!(recording.log.edges.len(), 5);
     assert_eq!(recording.log.cycles, 88_000_000);
-    let endless = |w: &Warning| matches!(w, Warning::Firmware(Finding::AsleepForEver { .. }));
+    let endless = |w: &Warning| matches!(w, Warning::Firmware(FirmwareFinding::AsleepForEver { .. }));
     assert!(!recording.warnings.iter().any(endless), "{:?}", recording.warnings);
 }

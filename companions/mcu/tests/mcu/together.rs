@@ -2,8 +2,8 @@
 //! not much above it.
 
 use jitterlab_mcu::several_alarms::{
-    AlarmsFirmware, DeviationBounds, Longest, MAX_ALARMS, Need, Overload, Scenario, TURN_CYCLES,
-    bound_deviations, lock_turns, worst_distance,
+    AlarmRequirement, AlarmsFirmware, DeviationBounds, ITERATION_CYCLES, LongestBlocking, MAX_ALARMS,
+    Overload, Scenario, bound_deviations, largest_deviation, lock_iterations,
 };
 use jitterlab_mcu::{Board, Strategy, firmware};
 
@@ -35,8 +35,8 @@ impl Random {
 
 struct Set {
     board: Board,
-    needs: Vec<Need>,
-    longest: Longest,
+    needs: Vec<AlarmRequirement>,
+    longest: LongestBlocking,
 }
 
 /// Two to five alarms that the board keeps, with locks and handlers, if the processor can do all that.
@@ -55,16 +55,16 @@ fn random_set(random: &mut Random) -> Set {
     let unit = if strategy == Strategy::Periodic { 1_000 } else { random.of(&[1, 10, 100, 1_000]) };
     // 2 000 cycles at least, so that five events find time.
     let shortest = 2_000_000_000 / u64::from(clock_hz) / unit + 1;
-    let needs: Vec<Need> = (0..alarms)
+    let needs: Vec<AlarmRequirement> = (0..alarms)
         .map(|_| {
             let period_us = ((shortest + random.below(20_000 / unit)) * unit) as u32;
-            Need { period_us, tolerance_us: 1_000 }
+            AlarmRequirement { period_us, tolerance_us: 1_000 }
         })
         .collect();
     let longest = needs.iter().map(|need| need.period_us).max().unwrap();
     let ideal = Board::with_ideal_timing(strategy, prescaler, longest).with_chip("atmega328p", clock_hz);
-    let turns = |turns: u64| turns * u64::from(TURN_CYCLES);
-    let longest = Longest { lock: turns(4 + random.below(300)), handler: turns(random.below(60)) };
+    let turns = |turns: u64| turns * u64::from(ITERATION_CYCLES);
+    let longest = LongestBlocking { lock: turns(4 + random.below(300)), handler: turns(random.below(60)) };
     Set { board: Board { tick_us: 1_000, inexact: false, ..ideal }, needs, longest }
 }
 
@@ -76,10 +76,10 @@ fn scenario(number: usize, firmware: &AlarmsFirmware, set: &Set, random: &mut Ra
     }
     // Around the same time, within the duration of all of them.
     let mut scenario = Scenario {
-        handler_turns: (set.longest.handler / u64::from(TURN_CYCLES)) as u32,
-        lock_turns: lock_turns(set.longest.lock as f64),
-        gap_turns: random.below(100) as u32,
-        ..Scenario::at_once(first_us, random.order(alarms))
+        handler_iterations: (set.longest.handler / u64::from(ITERATION_CYCLES)) as u32,
+        lock_iterations: lock_iterations(set.longest.lock as f64),
+        gap_iterations: random.below(100) as u32,
+        ..Scenario::all_due_at_once(first_us, random.order(alarms))
     };
     let periodic = set.board.strategy == Strategy::Periodic;
     let spread_us = (1_500 * 1_000_000 / u64::from(set.board.clock_hz)).max(1);
@@ -118,7 +118,7 @@ fn the_worst_that_is_said_is_never_passed_and_nearly_reached() {
             let log = firmware.run(&scenario, 600_000, None);
             for (k, alarm) in alarms.iter().enumerate() {
                 let period_cycles = f64::from(alarm.period_us) * f64::from(set.board.clock_hz) / 1e6;
-                let Some(off) = worst_distance(&log, k, period_cycles) else { continue };
+                let Some(off) = largest_deviation(&log, k, period_cycles) else { continue };
                 let off_us = off * 1e6 / f64::from(set.board.clock_hz);
                 assert!(
                     off_us <= alarm.worst_us.unwrap(),
@@ -146,13 +146,13 @@ fn an_overload_is_said_and_no_number() {
         inexact: false,
         ..Board::with_ideal_timing(Strategy::Anchored, 1, 10_000).with_chip("atmega328p", 16_000_000)
     };
-    let needs = [1_000, 10_000].map(|period_us| Need { period_us, tolerance_us: 100 });
+    let needs = [1_000, 10_000].map(|period_us| AlarmRequirement { period_us, tolerance_us: 100 });
     let firmware = AlarmsFirmware::build(&board, &[1_000, 10_000], &compiler).unwrap();
     let of = |longest| {
         let found = bound_deviations(&firmware, &needs, longest).unwrap();
         (found.overload, found.alarms[0].worst_us.is_some())
     };
-    assert_eq!(of(Longest::default()), (None, true));
-    assert_eq!(of(Longest { lock: 0, handler: 16_000 }), (Some(Overload::Processor), false));
-    assert_eq!(of(Longest { lock: 17_000, handler: 0 }), (Some(Overload::Counter), false));
+    assert_eq!(of(LongestBlocking::default()), (None, true));
+    assert_eq!(of(LongestBlocking { lock: 0, handler: 16_000 }), (Some(Overload::Processor), false));
+    assert_eq!(of(LongestBlocking { lock: 17_000, handler: 0 }), (Some(Overload::Counter), false));
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use jitterlab_mcu::run::PinTask;
 use jitterlab_mcu::{Board, FailureCase, McuRun, Pin, Program, Setup, Strategy, simulate};
-use jitterlab_model::firmware::Finding;
+use jitterlab_model::firmware::FirmwareFinding;
 use jitterlab_model::{EdgeKind, Warning};
 
 use super::bench;
@@ -131,13 +131,16 @@ fn a_silent_pin_says_where_the_program_was() {
         "ISR(TIMER1_OVF_vect) { PORTB ^= 1; }\nint main() { DDRB = 1; TIMSK1 = 1; TCCR1B = 1; \
          set_sleep_mode(SLEEP_MODE_PWR_DOWN); sleep_enable(); sei(); sleep_cpu(); for (;;) {} }",
     );
-    assert!(matches!(found[..], [Finding::AsleepForEver { .. }]), "{error} {found:?}");
+    assert!(matches!(found[..], [FirmwareFinding::AsleepForEver { .. }]), "{error} {found:?}");
     let (_, found) = silent("void (*volatile nowhere)() = 0;\nint main() { nowhere(); }");
-    assert!(matches!(found[..], [Finding::Restarted { vector: None, .. }]), "{found:?}");
+    assert!(matches!(found[..], [FirmwareFinding::Restarted { vector: None, .. }]), "{found:?}");
     let (_, found) = silent(
         "int main() { for (uint8_t n = 0;; n++) { volatile uint8_t* p = (uint8_t*)malloc(100); *p = n; } }",
     );
-    assert!(matches!(found[..], [Finding::OutsideMemory { data: 0, written: true, .. }]), "{found:?}");
+    assert!(
+        matches!(found[..], [FirmwareFinding::OutsideMemory { data: 0, written: true, .. }]),
+        "{found:?}"
+    );
 
     let too_large = build("char a[3000] = {1, 2, 3};\nint main() { for (;;) PORTB = a[TCNT1]; }")
         .unwrap_err()

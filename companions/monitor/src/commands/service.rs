@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::output;
 use jitterlab_model::Error;
-use jitterlab_monitor::{unit, words};
+use jitterlab_monitor::{service_unit, words};
 
 /// Make the monitor a service that begins with the machine (root)
 #[derive(clap::Args)]
@@ -33,14 +33,14 @@ pub struct UninstallArgs {
 pub fn install(args: &InstallArgs) -> CommandResult {
     let program =
         std::env::current_exe().map_err(|error| Error::refused("cannot find this program").because(error))?;
-    let done = unit::install(&args.root, &program, &args.options, args.causes)?;
+    let done = service_unit::install(&args.root, &program, &args.options, args.causes)?;
     output::print(&words::service_change_text(&done, true))?;
     Ok(Status::Fine)
 }
 
 /// Stops and removes the service.
 pub fn uninstall(args: &UninstallArgs) -> CommandResult {
-    let done = unit::uninstall(&args.root)?;
+    let done = service_unit::uninstall(&args.root)?;
     output::print(&words::service_change_text(&done, false))?;
     Ok(Status::Fine)
 }

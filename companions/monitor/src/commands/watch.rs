@@ -19,11 +19,11 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec};
 use jitterlab_monitor::archive::{Archive, Retention};
 use jitterlab_monitor::clock::{Clock, SystemClock};
-use jitterlab_monitor::counter::{CauseTimes, Counter, Rules};
+use jitterlab_monitor::counter::{CauseTimes, Counter, CounterRules};
 use jitterlab_monitor::folder::Folder;
 use jitterlab_monitor::live::LiveFigures;
 use jitterlab_monitor::messages::{self, Listeners, Message};
-use jitterlab_monitor::notify::ServiceManager;
+use jitterlab_monitor::service_manager::ServiceManager;
 use jitterlab_monitor::source::{SharedCounter, Source, measure, new_stream_id};
 use jitterlab_monitor::{http, recover, status, words};
 use jitterlab_trace::journal_path;
@@ -129,7 +129,7 @@ fn parse_alarm_command(text: &str) -> Result<String, Error> {
 }
 
 impl Args {
-    fn source(&self, facts: &SystemFacts) -> Result<Source, Error> {
+    fn to_source(&self, facts: &SystemFacts) -> Result<Source, Error> {
         let named = |name: &Option<String>, of: fn(String) -> Target| name.clone().map(of);
         let target = self.pid.map(Target::Process).or(named(&self.thread, Target::Thread));
         if let Some(target) = target.or(named(&self.unit, Target::Unit)) {
@@ -144,7 +144,7 @@ impl Args {
         Ok(Source::Tasks(tasks))
     }
 
-    fn retention(&self) -> Retention {
+    fn to_retention(&self) -> Retention {
         let mut retention = Retention { bytes: 2_000_000_000, age: None };
         for keep in &self.keep {
             match *keep {
@@ -162,7 +162,7 @@ impl Args {
     }
 }
 
-/// A priority below those of the machine's own real-time threads; `None` where it has none.
+/// Policy with a priority below those of the machine's own real-time threads; `None` where it has none.
 fn low_policy(facts: &SystemFacts) -> Option<Policy> {
     let own = std::process::id();
     let others = facts.real_time_threads.iter().filter(|thread| !thread.kernel && thread.pid != own);
@@ -174,7 +174,7 @@ fn low_policy(facts: &SystemFacts) -> Option<Policy> {
 pub fn execute(args: &Args) -> CommandResult {
     let interrupted = interrupt::listen_for_interrupt()?;
     let facts = facts::read(&facts::Root::system());
-    let source = args.source(&facts)?;
+    let source = args.to_source(&facts)?;
     let folder = args.folder_args.folder();
     let lock = folder.lock()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -185,11 +185,11 @@ pub fn execute(args: &Args) -> CommandResult {
     let listeners = Listeners { commands: args.alarm.clone() };
     let listening = {
         let (clock, machine) = (Arc::clone(&clock), machine.clone());
-        spawn("alarms", move || messages::deliver(&received, &clock, &machine, &listeners))?
+        spawn("alarms", move || messages::deliver_messages(&received, &clock, &machine, &listeners))?
     };
     let after_hour = page_writer(args.page.clone(), messages.clone());
     let archive =
-        Archive::new(folder.clone(), args.retention(), Arc::clone(&clock), messages.clone(), after_hour);
+        Archive::new(folder.clone(), args.to_retention(), Arc::clone(&clock), messages.clone(), after_hour);
     let end = recover::recover(&folder, &archive, &machine)?;
     let (closed, closed_hours) = mpsc::channel();
     let closing = spawn("hours", move || archive.run(&closed_hours))?;
@@ -198,7 +198,7 @@ pub fn execute(args: &Args) -> CommandResult {
         MetricsAddress::At(address) => Some(http::serve(address, Arc::clone(&live))?),
     };
     let default = if nix::unistd::geteuid().is_root() { CauseTimes::AfterSpike } else { CauseTimes::Never };
-    let rules = Rules {
+    let rules = CounterRules {
         machine,
         slice_ns: args.slice,
         purposes: args.purposes.clone(),
@@ -207,11 +207,11 @@ pub fn execute(args: &Args) -> CommandResult {
     let counter = Counter::new(rules, clock, folder.clone(), (closed, messages.clone()), live, end);
     let counter = SharedCounter(Arc::new(Mutex::new(counter)));
     output::print_note(&words::start_text(&source_names(&source), folder.path(), address));
-    let mut looker = PeriodicChecks::new(folder, counter.clone(), messages, &facts);
-    let measured = measure(&source, &counter, &mut || looker.run(), &interrupted);
-    looker.manager.report_stopping();
+    let mut checks = PeriodicChecks::new(folder, counter.clone(), messages, &facts);
+    let measured = measure(&source, &counter, &mut || checks.run(), &interrupted);
+    checks.manager.report_stopping();
     // The counter's ends of the channels go with it, and with them the threads behind.
-    drop((looker, counter));
+    drop((checks, counter));
     let _ = closing.join();
     let _ = listening.join();
     drop(lock);

@@ -11,7 +11,7 @@ use jitterlab_model::causes::Cause;
 use jitterlab_report::words::{list, plural, time};
 
 use crate::alarms::{AlarmState, Notice, other_causes};
-use crate::unit::{SERVICE, ServiceChange};
+use crate::service_unit::{SERVICE, ServiceChange};
 
 /// Name of a cause's class in labels and fields.
 pub fn class_id(cause: Option<&Cause>) -> String {
@@ -24,7 +24,7 @@ pub(crate) fn cause_text(cause: Option<&Cause>) -> String {
     match cause {
         None => "cause unknown".into(),
         Some(cause) if *cause == other_causes() => "other causes".into(),
-        Some(cause) => jitterlab_report::why::cause(cause),
+        Some(cause) => jitterlab_report::why::cause_text(cause),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_model::Fitness;
+use jitterlab_report::conclusion::Conclusion;
 use jitterlab_report::document::Present;
-use jitterlab_report::head::Head;
 use jitterlab_report::section::{Cell, Piece, Section};
 use jitterlab_report::words::{count, plural, time};
 
@@ -20,8 +20,8 @@ const SHOWN_GAP_NS: i64 = 1_000_000;
 impl Present for Status {
     const KIND: &'static str = "monitor-status";
 
-    fn head(&self) -> Option<Head> {
-        let run = self.measured.head()?;
+    fn conclusion(&self) -> Option<Conclusion> {
+        let run = self.measured.conclusion()?;
         let due: u64 = self.tasks.iter().map(|task| task.due).sum();
         let lost: u64 = self.tasks.iter().map(|task| task.lost).sum();
         let length_ns = (self.utc_ns.1 - self.utc_ns.0) as f64;
@@ -51,7 +51,7 @@ impl Present for Status {
             (true, Fitness::Unfit) => format!("jitterlab why on the last file in {}/days", self.folder),
             (true, _) => "nothing; jitterlab monitor pack STICK takes its hours to a fleet".into(),
         };
-        Some(Head { verdict, number, next, ..run })
+        Some(Conclusion { verdict, number, next, ..run })
     }
 
     fn sections(&self) -> Vec<Section> {

@@ -46,7 +46,7 @@ fn named(alarms: &Path, hog: &str) -> Option<String> {
 /// Each alarm has a start in a run file that is as late as it says, at the time that it says.
 fn check_against_run_files(folder: &Path, alarms: &[Value]) {
     let mut starts: Vec<(i64, i64, i64)> = Vec::new();
-    for path in Folder::new(folder, None).files("days", ".parquet") {
+    for path in Folder::new(folder, None).files_with_ending("days", ".parquet") {
         let run = RunReader::open(&path).unwrap();
         let offset_ns = run.info().epoch_offset_ns.unwrap();
         let mut previous_ns = 0;

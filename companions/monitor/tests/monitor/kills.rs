@@ -60,7 +60,7 @@ fn kills_lose_nothing_that_is_not_in_a_stated_gap() {
     // The time of day is read anew at each start: it may have been adjusted meanwhile.
     assert!(off_ns.abs() <= PERIOD_NS * (kills as i64 + 1), "{off_ns} ns of {told_ns} are not accounted for");
     // Run files and deliveries are made apart from the totals: each due time is in one of them, too.
-    let days = folder.files("days", ".parquet");
+    let days = folder.files_with_ending("days", ".parquet");
     let results =
         days.iter().map(|day| RunReader::open(day).unwrap().info().tasks[0].result.clone().unwrap());
     let in_days: u64 = results.map(|result| result.executed + result.missed).sum();
@@ -74,6 +74,6 @@ fn kills_lose_nothing_that_is_not_in_a_stated_gap() {
         let end_ms = pair[0].mono_ns.unwrap() / 1_000_000 + pair[0].length_ms;
         assert!(end_ms <= pair[1].mono_ns.unwrap() / 1_000_000 + 1, "counted twice: {pair:?}");
     }
-    let left = folder.files("journal", "");
+    let left = folder.files_with_ending("journal", "");
     assert!(left.is_empty(), "left of hours that are over: {left:?}");
 }

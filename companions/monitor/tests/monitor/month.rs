@@ -13,7 +13,7 @@ use jitterlab_model::facts::{NO_REQUEST_US, Power};
 use jitterlab_model::{Activation, Bench, Keep, RunInfo, TaskSpec};
 use jitterlab_monitor::archive::{Archive, ClosedHour, Retention};
 use jitterlab_monitor::clock::{Clock, Moment};
-use jitterlab_monitor::counter::{CauseTimes, Counter, Rules};
+use jitterlab_monitor::counter::{CauseTimes, Counter, CounterRules};
 use jitterlab_monitor::folder::Folder;
 use jitterlab_monitor::hour::Totals;
 use jitterlab_monitor::live::LiveFigures;
@@ -53,7 +53,7 @@ impl Clock for FakeClock {
         *self.0.lock().unwrap()
     }
 
-    fn boot_id(&self) -> String {
+    fn current_boot_id(&self) -> String {
         "the-only-boot".into()
     }
 }
@@ -81,8 +81,12 @@ impl Machine {
         let archive =
             Archive::new(folder.clone(), retention, clock.clone(), messages.clone(), Box::new(|_| ()));
         let end = recover(&folder, &archive, "cnc-07").unwrap();
-        let rules =
-            Rules { machine: "cnc-07".into(), slice_ns: HOUR, purposes: Vec::new(), why: CauseTimes::Never };
+        let rules = CounterRules {
+            machine: "cnc-07".into(),
+            slice_ns: HOUR,
+            purposes: Vec::new(),
+            why: CauseTimes::Never,
+        };
         let live = Arc::new(LiveFigures::new("cnc-07"));
         let mut counter = Counter::new(rules, clock.clone(), folder.clone(), (sender, messages), live, end);
         let specs = periods.iter().enumerate().map(|(number, period_ns)| TaskSpec {
@@ -224,7 +228,7 @@ fn days_stay_within_their_room_and_count_every_due_time_once() {
         most_kb = most_kb.max(in_use_kb());
         println!("day {day}: {} kB in use, resident and at most {:?} kB", in_use_kb(), resident_kb());
     }
-    let kept = machine.folder.files("days", ".parquet");
+    let kept = machine.folder.files_with_ending("days", ".parquet");
     println!("{most_bytes} bytes of disk at most, {} days kept", kept.len());
     let totals = machine.stop();
     check_all_accounted(&totals, &periods);
@@ -297,7 +301,7 @@ fn what_a_kill_leaves_is_counted_at_the_next_start() {
     check_all_accounted(&totals, &periods);
     // Eight breaks of ten minutes lie between the first hour and the last; a kill may leave the last hour uncounted.
     assert!(totals.gap_ns >= 6 * 600 * SECOND && totals.gap_ns < 9 * 660 * SECOND, "{}", totals.gap_ns);
-    for path in folder.files("days", ".parquet") {
+    for path in folder.files_with_ending("days", ".parquet") {
         let run = jitterlab_trace::RunReader::open(&path).unwrap();
         assert!(run.info().tasks[0].result.is_some(), "{}", path.display());
     }

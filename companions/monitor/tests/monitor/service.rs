@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use jitterlab_monitor::unit::{SERVICE, install, uninstall};
+use jitterlab_monitor::service_unit::{SERVICE, install, uninstall};
 use tempfile::TempDir;
 
 const UNIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/systemd/jitterlab-monitor.service");

@@ -9,7 +9,7 @@ use crate::paper::Paper::{self, Athlon};
 use super::{PaperFigure, Results};
 use jitterlab_analysis::matrix::CellStatistic;
 use jitterlab_report::machine::machine_line;
-use jitterlab_report::matrix::{caption, cells_left, charts, tables};
+use jitterlab_report::matrix::{caption, charts, remaining_cells_text, tables};
 use jitterlab_report::section::Piece;
 use jitterlab_report::words::{list, plural};
 
@@ -20,7 +20,7 @@ impl Results for AthlonReproduction {
         let standing_out =
             [outliers_text("report", &self.printed_exceptions), outliers_text("today", &self.exceptions)];
         let paragraphs = [machine_text(self), Athlon.paragraph("report", ())].into_iter().chain(standing_out);
-        let paragraphs = paragraphs.chain((self.left > 0).then(|| cells_left(self.left)));
+        let paragraphs = paragraphs.chain((self.left > 0).then(|| remaining_cells_text(self.left)));
         let mut pieces: Vec<Piece> = paragraphs.map(Piece::text).collect();
         // LinuxCNC's latency test calls this max jitter.
         let max_jitter = |of: &str| format!("largest period error (max jitter) {of}");

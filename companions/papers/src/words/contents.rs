@@ -13,8 +13,8 @@ use crate::paper::Reproducibility::{self, CannotBeTested, HasCommand, NeedsHardw
 use crate::paper::{Item, ItemResult, Paper};
 use crate::statement::StatementVerdict;
 use jitterlab_model::Fitness;
+use jitterlab_report::conclusion::Conclusion;
 use jitterlab_report::document::Present;
-use jitterlab_report::head::Head;
 use jitterlab_report::section::{Piece, Section};
 
 /// Ways to reproduce an item, with their heading in the table of counts, and in words.
@@ -38,7 +38,7 @@ impl Item {
         self.name.replace('-', " ")
     }
 
-    /// Folder of the repetition that its command makes; `None` for another command, or one with options that a result does not show.
+    /// Folder of the repetition that the item's command makes; `None` for another command, or one with further options.
     fn result_folder(&self) -> Option<String> {
         let command = self.command.as_ref().filter(|_| self.reproducibility == HasCommand)?;
         let folder = command.strip_prefix("jitterlab reproduce ")?.replace(" --virtual", "-virtual");
@@ -53,7 +53,7 @@ impl Item {
         })
     }
 
-    /// The command that is to show it, the shorter where two do.
+    /// The command that reproduces the item, the shorter where there are two.
     fn command_to_run(&self) -> Option<String> {
         let command = self.command.as_ref()?;
         Some(if self.both_ways { command.replace(" --virtual", "") } else { command.clone() })
@@ -131,9 +131,9 @@ fn contents_section(contents: &PaperContents) -> Section {
     Section::new("papers", "What the source documents hold", "And how it stands here.", pieces)
 }
 
-/// The head of the documents' contents: the share that was repeated here with its verdicts, and the
+/// The conclusion of the documents' contents: the share that was repeated here with its verdicts, and the
 /// statements that are refuted.
-fn contents_head(contents: &PaperContents) -> Option<Head> {
+fn contents_conclusion(contents: &PaperContents) -> Option<Conclusion> {
     let items = &contents.items;
     let count = |is: &dyn Fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();
     let ran = count(&|item| !item.results.is_empty());
@@ -155,7 +155,7 @@ fn contents_head(contents: &PaperContents) -> Option<Head> {
         let how = if failed(&item) { "does not hold here" } else { "is refuted" };
         format!("The first that {how}, {} of {}: {}.", item.title(), item.document.name(), item.says)
     };
-    Some(Head {
+    Some(Conclusion {
         fitness: if ran == 0 { Fitness::CannotTell } else { Fitness::Limited },
         asked: false,
         verdict: format!(
@@ -171,8 +171,8 @@ fn contents_head(contents: &PaperContents) -> Option<Head> {
 impl Present for PaperContents {
     const KIND: &'static str = "papers";
 
-    fn head(&self) -> Option<Head> {
-        contents_head(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        contents_conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -254,8 +254,9 @@ mod tests {
             let listed = PaperContents::for_document(None).with_results(folder.path());
             listed.items.iter().find(|item| item.id == part).unwrap().state_text()
         };
-        let next =
-            || contents_head(&PaperContents::for_document(None).with_results(folder.path())).unwrap().next;
+        let next = || {
+            contents_conclusion(&PaperContents::for_document(None).with_results(folder.path())).unwrap().next
+        };
         let run = |name: &str| {
             fs::create_dir(folder.path().join(name)).unwrap();
             fs::write(folder.path().join(name).join(RESULT), r#"{"result": {"verdicts": {}}}"#).unwrap();
@@ -283,7 +284,7 @@ mod tests {
         let before = listed();
         assert_eq!(state(&before, "stress-enlarges"), "not yet run here");
         assert_eq!(state(&before, "timers-survive"), "refuted");
-        assert!(contents_head(&before).unwrap().verdict.starts_with("NOT YET RUN HERE: 0 of "));
+        assert!(contents_conclusion(&before).unwrap().verdict.starts_with("NOT YET RUN HERE: 0 of "));
         for (name, verdict) in [("twente", "does-not-hold"), ("twente-virtual", "holds")] {
             fs::create_dir(folder.path().join(name)).unwrap();
             let result = format!("{{\"result\": {{\"verdicts\": {{\"stress-enlarges\": \"{verdict}\"}}}}}}");
@@ -292,7 +293,7 @@ mod tests {
         let after = listed();
         assert_eq!(state(&after, "stress-enlarges"), "DOES NOT HOLD here; holds in virtual time");
         assert_eq!(state(&after, "figure-1"), "repeated here; repeated in virtual time");
-        let answer = contents_head(&after).unwrap();
+        let answer = contents_conclusion(&after).unwrap();
         assert!(answer.verdict.contains("of statements 1 hold, 1 do not, 0 cannot"), "{}", answer.verdict);
         assert!(
             answer.number.starts_with("The first that does not hold here, stress enlarges"),
@@ -301,6 +302,6 @@ mod tests {
         );
         fs::write(folder.path().join("twente").join(RESULT), "{").unwrap();
         assert_eq!(state(&listed(), "stress-enlarges"), "holds in virtual time");
-        assert_eq!(contents_head(&PaperContents { items: Vec::new() }), None);
+        assert_eq!(contents_conclusion(&PaperContents { items: Vec::new() }), None);
     }
 }

@@ -30,7 +30,7 @@ impl Results for EposReproduction {
         pieces.push(Piece::details("Figure 3: what its program prints", printed.collect()));
         pieces.push(Piece::text(Epos.paragraph("table-1", ())));
         pieces.extend(rows_by_clock(&self.rows()).flat_map(|block| Epos.table("errors", block)));
-        let faults: Vec<_> = epos_faults::search().iter().flat_map(fault_rows).collect();
+        let faults: Vec<_> = epos_faults::search_faults().iter().flat_map(fault_rows).collect();
         pieces.extend(Epos.table("faults", faults));
         pieces.extend(Epos.table("rounds", self.led_thread.iter().map(rounds_row).collect::<Vec<_>>()));
         pieces.extend(self.led_thread.iter().map(|thread| longer_rounds_piece(&thread.figures)));
@@ -189,7 +189,7 @@ mod tests {
     use crate::epos::printed_figure_7;
     use crate::time_management::ManagedDelay;
     use jitterlab_mcu::{CostFigures, DelayFigures, Interruption, NearbyFigures, TimerKind};
-    use jitterlab_model::firmware::Size;
+    use jitterlab_model::firmware::FirmwareSize;
     use jitterlab_report::chart::{Drawing, Terminal};
 
     fn thread(strategy: Strategy) -> LedThread {
@@ -209,7 +209,7 @@ mod tests {
     fn found() -> EposReproduction {
         let cost = CostFigures {
             name: "single-shot, up to 20 ms".into(),
-            size: Size { flash: 1_126, ram: 22 },
+            size: FirmwareSize { flash: 1_126, ram: 22 },
             programming_cycles: Some(24),
             longest_interrupt_cycles: 200,
             interrupts_per_s: 49.5,

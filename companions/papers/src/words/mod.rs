@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 pub use twente::load_charts as twente_figures;
 
-use crate::loads::{LoadFigures, RANGE, STRETCHES, TURNS};
+use crate::loads::{LoadFigures, RANGE, REPETITIONS, STRETCHES};
 use crate::paper::{Heading, Paper};
 use crate::statement::{Evidence, StatementVerdict, TestedStatement};
 use jitterlab_model::{Error, Fitness, SystemFacts};
 use jitterlab_report::chart::{Chart, Shape};
+use jitterlab_report::conclusion::Conclusion;
 use jitterlab_report::document::Present;
-use jitterlab_report::head::Head;
 use jitterlab_report::machine::machine_line;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::emulation_sentence;
@@ -102,8 +102,8 @@ impl Reproduction {
 impl Present for Reproduction {
     const KIND: &'static str = "reproduction";
 
-    fn head(&self) -> Option<Head> {
-        Some(statements_head(&self.statements, self.next.clone()))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(statements_conclusion(&self.statements, self.next.clone()))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -111,8 +111,8 @@ impl Present for Reproduction {
     }
 }
 
-/// Number of statements that hold, and the first that does not, else the first undecided one.
-fn statements_head(all: &[TestedStatement], next: String) -> Head {
+/// Conclusion on the number of statements that hold, and the first that does not, else the first undecided one.
+fn statements_conclusion(all: &[TestedStatement], next: String) -> Conclusion {
     let count = |standing| all.iter().filter(|said| said.verdict == standing).count();
     let [not, open, holds] = StatementVerdict::ALL.map(count);
     let (fitness, word) = match (holds, not) {
@@ -126,7 +126,7 @@ fn statements_head(all: &[TestedStatement], next: String) -> Head {
         |said| format!("{}: {} ({}).", said.says, said.verdict.words(), said.numbers),
     );
     let do_not = if not == 1 { "does" } else { "do" };
-    Head {
+    Conclusion {
         fitness,
         asked: false,
         verdict: format!(
@@ -148,7 +148,7 @@ fn statements_table(all: &[TestedStatement]) -> Piece {
     )
 }
 
-/// Counts of values in bins of this width from `from` on.
+/// Bars of a histogram: counts of values in bins of this width from `from` on.
 fn histogram_bars(values: impl IntoIterator<Item = f64>, from: f64, width: f64) -> Shape {
     let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
     for value in values {
@@ -191,7 +191,7 @@ fn repetitions_note(found: &LoadFigures, more: &str) -> Piece {
         Some(ns) => format!("{} {more}", emulation_sentence(Some(ns))),
         None => {
             format!(
-                "Each measured {TURNS} times in turns; {STRETCHES} stretches of each run give the intervals."
+                "Each measured {REPETITIONS} times in turns; {STRETCHES} stretches of each run give the intervals."
             )
         }
     })
@@ -205,13 +205,13 @@ pub fn kept_file_text(file: &Path) -> String {
     format!("{} is there already and is taken as it is", file.display())
 }
 
-pub fn boot_again_text(name: &str) -> String {
+pub fn second_boot_text(name: &str) -> String {
     format!(
         "{name}: the guest ended without an answer, as can happen on a busy machine; booting it once more"
     )
 }
 
-/// A kernel that is measured without devices of the guest, and why.
+/// Announces that a kernel is measured without devices of the guest, and why.
 pub fn boot_without_devices_text(error: &Error) -> String {
     format!("{error}; booting it again without disk and network cards: loads work memory and the loopback")
 }
@@ -298,12 +298,15 @@ mod tests {
         show(&twente, twente.evidence(), 9);
     }
 
-    fn head_of(found: &AthlonReproduction) -> Head {
-        Reproduction::new("athlon".as_ref(), found, found.evidence()).unwrap().head().unwrap()
+    fn conclusion_of(found: &AthlonReproduction) -> Conclusion {
+        Reproduction::new("athlon".as_ref(), found, found.evidence()).unwrap().conclusion().unwrap()
     }
 
-    fn athlon(left: usize, today: Matrix) -> Head {
-        head_of(&AthlonReproduction { left, ..AthlonReproduction::new(SystemFacts::default(), today, None) })
+    fn athlon(left: usize, today: Matrix) -> Conclusion {
+        conclusion_of(&AthlonReproduction {
+            left,
+            ..AthlonReproduction::new(SystemFacts::default(), today, None)
+        })
     }
 
     #[test]
@@ -317,8 +320,8 @@ mod tests {
         };
         let of = |standings: &[StatementVerdict]| {
             let all: Vec<TestedStatement> = standings.iter().map(|standing| said(*standing)).collect();
-            let head = statements_head(&all, "sleep".into());
-            (head.fitness, head.verdict + "\n" + &head.number)
+            let conclusion = statements_conclusion(&all, "sleep".into());
+            (conclusion.fitness, conclusion.verdict + "\n" + &conclusion.number)
         };
         let (yes, no, open) =
             (StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold);
@@ -346,7 +349,7 @@ mod tests {
         let decides = "but for CPU 0, the same-CPU cells are as good as RTAI's or better: DOES NOT HOLD (servo thread at most 4.20 µs";
         assert!(whole.number.starts_with(decides), "{}", whole.number);
         let found = AthlonReproduction::new(SystemFacts::default(), printed_matrix(), Some(7_000));
-        let turns = head_of(&found);
+        let turns = conclusion_of(&found);
         assert_eq!(turns.verdict, "SOME HOLD: of 6 statements, 2 hold here, 1 does not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));
         assert_eq!(athlon(3, Matrix::default()).fitness, Fitness::CannotTell);

@@ -112,7 +112,7 @@ fn clusters_piece(found: &ClusterCauses) -> Option<Piece> {
     if found.refused.is_some() {
         return Some(Piece::note(Nist.paragraph("not-traced", found)));
     }
-    found.median_series().and_then(why::clusters)
+    found.median_series().and_then(why::clusters_piece)
 }
 
 fn control_pieces(found: &NistControl) -> Vec<Piece> {

@@ -33,7 +33,7 @@ pub fn figure_4(calls: &EarlyCalls) -> Option<Chart> {
         from: call.woken_ns as f64,
         to: call.done_ns as f64,
         lane: row,
-        words: format!("{words}, {}", Human(call.took_ns() as f64)),
+        words: format!("{words}, {}", Human(call.duration_ns() as f64)),
     };
     let returned = calls.returned.iter().map(|call| bar(call, 1.0, "called, slept again"));
     let served = calls.service_ns().map_or_else(String::new, |ns| {
@@ -49,7 +49,7 @@ pub fn figure_4(calls: &EarlyCalls) -> Option<Chart> {
         "every_ns": calls.every_ns,
         "returned": plural(calls.returned.len() as u64, "call"),
         "served": served,
-        "polled_ns": calls.polled.took_ns(),
+        "polled_ns": calls.polled.duration_ns(),
         "of": calls.of,
     });
     Paper::Nist.chart("calls", values, layers)
@@ -62,7 +62,7 @@ fn letter_boxes(calls: &EarlyCalls) -> Vec<(f64, f64, String)> {
     let a_ns = second.woken_ns - first.woken_ns;
     vec![
         (first.woken_ns as f64, second.woken_ns as f64, format!("A = {}", length(a_ns))),
-        (second.woken_ns as f64, second.done_ns as f64, format!("S = {}", length(second.took_ns()))),
+        (second.woken_ns as f64, second.done_ns as f64, format!("S = {}", length(second.duration_ns()))),
     ]
 }
 
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn every_early_call_is_drawn_however_short() {
-        let call = |woken_ns, took_ns| Call { woken_ns, done_ns: woken_ns + took_ns };
+        let call = |woken_ns, duration_ns| Call { woken_ns, done_ns: woken_ns + duration_ns };
         let calls = EarlyCalls {
             every_ns: 50_000,
             returned: (1..=8).rev().map(|k| call(k * -50_000, 350)).collect(),

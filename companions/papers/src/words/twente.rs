@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::loads::{LoadResult, Spread};
+use crate::loads::{LoadResult, TimingSpread};
 use crate::systems::System;
 use crate::twente::{TwenteReproduction, loop_jitters_ns};
 
@@ -66,7 +66,7 @@ fn series_layers(load: &LoadResult, report_ms: Option<f64>) -> Vec<Layer> {
         Layer::new("duration", 0, line(&load.first)),
         Layer::new("jitter", 4, line(&loop_jitters_ns(load).collect::<Vec<_>>())),
     ];
-    if let Some(Spread { mean_ns, sd_ns, .. }) = load.found {
+    if let Some(TimingSpread { mean_ns, sd_ns, .. }) = load.found {
         let middle = load.first.len() as f64 / 2.0;
         let bar = vec![[middle, mean_ns - sd_ns, mean_ns, mean_ns + sd_ns]];
         layers.push(Layer::new("mean and standard deviation", 2, Shape::Intervals(bar)));

@@ -20,7 +20,7 @@ struct Pair {
     pulse: usize,
 }
 
-/// Returns the figures of a path; `None` if too few pulses belong to an activation.
+/// Returns counts, clock rate and residuals of the pulses along a path; `None` if too few belong to an activation.
 pub(super) fn match_figures(own: &TaskTimes, pulses_ns: &[i64], path: &Path) -> Option<Matched> {
     let pairs = nearest_pairs(&path.assignments);
     let (first, last) = (*pairs.first()?, *pairs.last().filter(|_| pairs.len() >= FEWEST)?);

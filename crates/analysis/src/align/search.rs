@@ -29,14 +29,14 @@ pub(super) fn best_path(
     resolution: f64,
 ) -> Result<Path, Ambiguous> {
     let mut scorer = ShiftScorer::new(stamps, pulses, resolution);
-    let (own, seen) = (stamps.distance_errors(), pulses.distance_errors());
-    let size = (0.7 * error_scale(&seen)).max(resolution as f32).max(1.0);
+    let (own, pulse_errors) = (stamps.distance_errors(), pulses.distance_errors());
+    let size = (0.7 * error_scale(&pulse_errors)).max(resolution as f32).max(1.0);
     let mut verdict = Err(Ambiguous { shifts: Vec::new(), left: 1.0 });
     for (length, windows) in WINDOWS {
-        let length = length.min(seen.len()).min(own.len());
+        let length = length.min(pulse_errors.len()).min(own.len());
         for window in 0..windows {
-            let pulse = (seen.len() - length) * (2 * window + 1) / (2 * windows);
-            for stamp in most_similar_positions(&own, &seen[pulse..pulse + length], size) {
+            let pulse = (pulse_errors.len() - length) * (2 * window + 1) / (2 * windows);
+            for stamp in most_similar_positions(&own, &pulse_errors[pulse..pulse + length], size) {
                 for rate in clock_ratios(stamps, pulses) {
                     scorer.try_shift(Anchor { stamp, pulse, rate });
                 }
@@ -45,13 +45,17 @@ pub(super) fn best_path(
         // The best shift determines the rivals to compare it with; one of those may be better still.
         for _ in 0..2 {
             scorer.rescale_and_retry();
-            for anchor in shifts_by_sampled_distances(scorer.best(), &own, &seen, 1.4 * scorer.size() as f32)
-            {
+            for anchor in shifts_by_sampled_distances(
+                scorer.best(),
+                &own,
+                &pulse_errors,
+                1.4 * scorer.surprise_size() as f32,
+            ) {
                 scorer.try_shift(anchor);
             }
         }
         verdict = scorer.verdict();
-        if verdict.is_ok() || length == seen.len() {
+        if verdict.is_ok() || length == pulse_errors.len() {
             break;
         }
     }
@@ -82,8 +86,8 @@ fn most_similar_positions(own: &[f32], window: &[f32], size: f32) -> Vec<usize> 
     for place in 0..=own.len() - window.len() {
         let bound = best.get(PROPOSED - 1).map_or(f32::INFINITY, |worst| worst.0);
         let mut sum = 0.0;
-        for (own, seen) in own[place..].chunks(32).zip(window.chunks(32)) {
-            sum += own.iter().zip(seen).map(|(a, b)| distance_cost(*a, *b, size)).sum::<f32>();
+        for (own, other) in own[place..].chunks(32).zip(window.chunks(32)) {
+            sum += own.iter().zip(other).map(|(a, b)| distance_cost(*a, *b, size)).sum::<f32>();
             if sum >= bound {
                 break;
             }
@@ -98,7 +102,12 @@ fn most_similar_positions(own: &[f32], window: &[f32], size: f32) -> Vec<usize> 
 }
 
 /// Returns the shifts of a path at which distances all over the capture are most alike, and its neighbours.
-fn shifts_by_sampled_distances(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<Anchor> {
+fn shifts_by_sampled_distances(
+    best: Option<&Path>,
+    own: &[f32],
+    pulse_errors: &[f32],
+    size: f32,
+) -> Vec<Anchor> {
     let Some(path) = best else { return Vec::new() };
     let follows = |pulse: usize| match (path.assignments[pulse], path.assignments[pulse + 1]) {
         (PulseAssignment::Of(stamp, _), PulseAssignment::Of(next, _)) if next == stamp + 1 => {
@@ -106,15 +115,15 @@ fn shifts_by_sampled_distances(best: Option<&Path>, own: &[f32], seen: &[f32], s
         }
         _ => None,
     };
-    let all: Vec<(usize, usize)> = (0..seen.len()).filter_map(follows).collect();
-    let shifts = own.len() + seen.len();
+    let all: Vec<(usize, usize)> = (0..pulse_errors.len()).filter_map(follows).collect();
+    let shifts = own.len() + pulse_errors.len();
     let wanted = SAMPLED.min(WORK / shifts).max(32).min(all.len());
     let sample: Vec<(usize, usize)> = (0..wanted).map(|i| all[i * all.len() / wanted]).collect();
     let reach = own.len() as i64;
     let unlike_at = |shift: i64| {
         let pairs = sample.iter().filter_map(|(pulse, stamp)| {
             let stamp = usize::try_from(*stamp as i64 + shift).ok()?;
-            Some(distance_cost(*own.get(stamp)?, seen[*pulse], size))
+            Some(distance_cost(*own.get(stamp)?, pulse_errors[*pulse], size))
         });
         pairs.fold((0.0f32, 0usize), |(sum, count), unlike| (sum + unlike, count + 1))
     };

@@ -95,7 +95,7 @@ impl<'a> ShiftScorer<'a> {
     }
 
     /// Returns the size of a surprise, in ns, that counts half as much as an unbounded one.
-    pub(super) fn size(&self) -> f64 {
+    pub(super) fn surprise_size(&self) -> f64 {
         self.size
     }
 

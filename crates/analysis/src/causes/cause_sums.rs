@@ -334,8 +334,8 @@ impl TaskCauseSums {
         }
     }
 
-    /// Takes the causes out, and restarts the sums from zero; nothing while the typical steps are unknown.
-    pub fn take_piece(&mut self, names: &mut NameTable) -> TaskCauses {
+    /// Returns the causes so far and restarts the sums from zero; does nothing while the typical steps are unknown.
+    pub fn take_causes(&mut self, names: &mut NameTable) -> TaskCauses {
         if !self.unattributed.is_empty() {
             return TaskCauses::default();
         }

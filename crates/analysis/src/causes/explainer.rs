@@ -187,10 +187,10 @@ impl Explainer {
         RunCauses { tasks: tasks.iter_mut().map(|task| task.cause_sums.causes(names)).collect(), tracer }
     }
 
-    /// Takes out the causes since the last piece. The sums restart from zero; the typical steps stay.
-    pub fn take_piece(&mut self, tracer: Tracer) -> RunCauses {
+    /// Returns the causes since the last call. The sums restart from zero; the typical steps stay.
+    pub fn take_causes(&mut self, tracer: Tracer) -> RunCauses {
         let Explainer { tasks, names, .. } = self;
-        RunCauses { tasks: tasks.iter_mut().map(|task| task.cause_sums.take_piece(names)).collect(), tracer }
+        RunCauses { tasks: tasks.iter_mut().map(|task| task.cause_sums.take_causes(names)).collect(), tracer }
     }
 
     fn explain_until(&mut self, end_ns: i64) {

@@ -30,9 +30,9 @@ pub enum PathStepId {
     Due,
 }
 
-/// Returns the occupants in these fragments of a latency, each where it first appears, after the timers and softirqs that the same
-/// processor had since `free_ns`, when the activation before was over. The thread's own way to its first instruction is none of
-/// them, the tracer neither.
+/// Returns the path of a wake-up: the occupants in the fragments of its latency, each where it first appears. The
+/// timers and softirqs of the same processor since `free_ns`, when the activation before was over, come first. The
+/// thread's own way to its first instruction and the tracer are left out.
 pub fn wake_path(
     late: &[Fragment],
     processors: &BTreeMap<u16, Processor>,

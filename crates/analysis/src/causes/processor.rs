@@ -349,16 +349,16 @@ impl Processor {
         self.reprioritized.get(ended).filter(|stay| stay.from_ns <= t_ns).map(|stay| stay.priority)
     }
 
-    /// Returns the times in ns at which the thread that has the processor at a time came and left, as far as remembered.
-    pub fn stay_at(&self, t_ns: i64) -> (i64, i64) {
+    /// Returns the times in ns at which the thread running at `t_ns` came and left, as far as remembered.
+    pub fn thread_span_at(&self, t_ns: i64) -> (i64, i64) {
         let next = self.departures.partition_point(|left| left.t_ns <= t_ns);
         let at = |place: usize| self.departures.get(place).map(|left| left.t_ns);
         (next.checked_sub(1).and_then(at).unwrap_or(i64::MIN), at(next).unwrap_or(i64::MAX))
     }
 
-    /// True if a timer interrupt after `woken_ns` found a program of the thread that has the processor at `t_ns`.
-    pub fn has_run_program(&self, woken_ns: i64, t_ns: i64) -> bool {
-        let (came_ns, left_ns) = self.stay_at(t_ns);
+    /// True if a timer interrupt after `woken_ns` interrupted user code of the thread that runs at `t_ns`.
+    pub fn interrupted_user_code(&self, woken_ns: i64, t_ns: i64) -> bool {
+        let (came_ns, left_ns) = self.thread_span_at(t_ns);
         let found = self.interrupted.partition_point(|(t, _)| *t < left_ns);
         let found = self.interrupted.range(..found).rev().take_while(|(t, _)| *t > woken_ns.max(came_ns));
         found.into_iter().any(|(_, frames)| frames.is_empty())
@@ -370,6 +370,7 @@ impl Processor {
         self.timer_interrupts.get(after.checked_sub(1)?)
     }
 
+    /// Ends the innermost nested occupant that `of` accepts, and all within it.
     fn leave_nested(&mut self, of: impl Fn(&Occupant) -> bool) {
         if let Some(place) = self.nest.iter().rposition(of) {
             self.nest.truncate(place);

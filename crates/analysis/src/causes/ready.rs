@@ -48,7 +48,8 @@ impl FragmentContext<'_> {
         };
         let wake = self.thread.last_wake(i64::MIN, fragment.from_ns).filter(|wake| !has_run(wake));
         // A program goes on only if it is as urgent as the task, or the task is held off.
-        let runs_on = wake.zip(on).is_some_and(|(wake, on)| on.has_run_program(wake.t_ns, fragment.from_ns));
+        let runs_on =
+            wake.zip(on).is_some_and(|(wake, on)| on.interrupted_user_code(wake.t_ns, fragment.from_ns));
         if thread.pid != self.thread.pid
             && let Some(limited) = self.cause_of_hold_off(fragment, thread, wake, runs_on)
         {
@@ -137,7 +138,7 @@ impl FragmentContext<'_> {
         let since_ns = self.ready_since_ns(fragment, wake);
         let runs_again_ns = self.runs_again_ns(fragment);
         // The thread had the processor when the task became ready, or got it since.
-        let got = wake.is_none() || on.stay_at(fragment.from_ns).0 > since_ns;
+        let got = wake.is_none() || on.thread_span_at(fragment.from_ns).0 > since_ns;
         if self.has_quota(own) {
             let counted = self.used_up_quota(since_ns, fragment.to_ns);
             let ended = runs_again_ns.is_some_and(|t| {

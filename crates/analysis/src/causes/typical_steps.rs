@@ -15,7 +15,7 @@ pub const WARM_UP: u64 = 256;
 pub struct TypicalSteps {
     lengths: [SparseHistogram; Step::ALL.len()],
     steps: [Option<TypicalStep>; Step::ALL.len()],
-    seen: u64,
+    activations: u64,
     next: u64,
 }
 
@@ -27,8 +27,8 @@ impl TypicalSteps {
                 bins.record(*ns);
             }
         }
-        self.seen += 1;
-        if self.seen >= self.next.max(WARM_UP) {
+        self.activations += 1;
+        if self.activations >= self.next.max(WARM_UP) {
             self.learn();
         }
     }
@@ -40,7 +40,7 @@ impl TypicalSteps {
 
     /// Derives the typical lengths from all activations so far; repeated when there are twice as many.
     pub fn learn(&mut self) {
-        self.next = 2 * self.seen.max(1);
+        self.next = 2 * self.activations.max(1);
         for ((step, bins), usual) in Step::ALL.into_iter().zip(&self.lengths).zip(&mut self.steps) {
             let quartiles = [0.25, 0.5, 0.75].map(|p| bins.quantile_ns(p));
             if let [Some(low), Some(median_ns), Some(high)] = quartiles {

@@ -294,7 +294,7 @@ impl TaskWhy {
     /// Returns the share (0 to 1) of the worst activations' lateness beyond the usual that has a proven or
     /// likely cause.
     #[must_use]
-    pub fn decided(&self) -> f64 {
+    pub fn decided_share(&self) -> f64 {
         self.causes.iter().map(|row| row.share_of_worst * (row.proven + row.likely)).sum()
     }
 }

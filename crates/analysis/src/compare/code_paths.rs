@@ -123,8 +123,8 @@ pub struct StepMove {
 }
 
 impl StepMove {
-    /// Returns by how many ns it is longer in the other run.
-    pub fn by_ns(&self) -> i64 {
+    /// Returns the difference in the other run, in ns; above 0 if it is longer there.
+    pub fn shift_ns(&self) -> i64 {
         self.new_ns - self.old_ns
     }
 }

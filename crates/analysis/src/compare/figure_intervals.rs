@@ -2,7 +2,7 @@
 
 use jitterlab_model::Distribution;
 
-use super::interval_arithmetic::{Events, TAIL, interval_around, share_interval};
+use super::interval_arithmetic::{ClusteredEvents, TAIL, interval_around, share_interval};
 use super::{Basis, NoInterval};
 use crate::dependent_variance::{
     CorrelationTime, NORMAL_FROM, participation, student_quantile, variance_of_sum,
@@ -70,7 +70,7 @@ impl RunSample {
                 latency.min_ns().map_or(f64::NEG_INFINITY, |ns| ns as f64),
                 latency.max_ns().map_or(f64::INFINITY, |ns| ns as f64),
             ],
-            bin_ns: latency.bin_ns() as f64,
+            bin_ns: latency.bin_width_ns() as f64,
             unknown: unknown_figures(scan),
         };
         let part_ns = length as f64 * scan.timing.period_ns() as f64;
@@ -134,7 +134,7 @@ impl RunSample {
 
     /// Returns how far a figure may lie below and above its value merely because latencies were counted in
     /// bins: a quantile is the upper edge of its bin, a mean is computed from the middles.
-    pub fn within_bins(&self, figure: Figure) -> [f64; 2] {
+    pub fn bin_uncertainty(&self, figure: Figure) -> [f64; 2] {
         match figure {
             Figure::Mean => [self.bin_ns / 2.0; 2],
             Figure::Quantile(_) => [self.bin_ns, 0.0],
@@ -166,7 +166,7 @@ impl RunSample {
             Figure::MissedShare => self.missed_events(level)?.share(level).ok_or(NoInterval::FewEvents),
             // The share above it, read back through the histogram (Woodruff, J. Am. Stat. Assoc. 1952).
             Figure::Quantile(p) => {
-                let [low, high] = self.share(figure, 1.0 - p, n, level)?;
+                let [low, high] = self.share_interval_of(figure, 1.0 - p, n, level)?;
                 let at = |above: f64| self.value(Figure::Quantile(1.0 - above)).ok_or(NoInterval::Unknown);
                 Ok([at(high)?, at(low)?])
             }
@@ -192,10 +192,10 @@ impl RunSample {
     }
 
     /// Returns the missed due times, with the size of their bursts.
-    pub fn missed_events(&self, level: f64) -> Result<Events, NoInterval> {
+    pub fn missed_events(&self, level: f64) -> Result<ClusteredEvents, NoInterval> {
         let share = self.value(Figure::MissedShare).ok_or(NoInterval::Unknown)?;
-        let seen = self.whole.missed as f64;
-        let singly = seen * (1.0 - share);
+        let observed = self.whole.missed as f64;
+        let singly = observed * (1.0 - share);
         let together = match self.basis {
             Basis::IfIndependent => 1.0,
             _ if singly == 0.0 => self.degrees_of_freedom().map(|_| 1.0)?,
@@ -205,11 +205,11 @@ impl RunSample {
                 (variance / singly).max(1.0) * wider * wider
             }
         };
-        Ok(Events { seen, of: seen + self.whole.count as f64, together })
+        Ok(ClusteredEvents { observed, tries: observed + self.whole.count as f64, together })
     }
 
     /// Returns the run in equal blocks; `None` if it has too few parts.
-    pub fn blocks(&self, number: usize) -> Option<Vec<Part>> {
+    pub fn equal_blocks(&self, number: usize) -> Option<Vec<Part>> {
         let n = self.parts.len();
         (n >= FEWEST_PARTS).then(|| {
             let merged = |k: usize| {
@@ -228,7 +228,13 @@ impl RunSample {
     }
 
     /// Returns the interval of a share of `n` values.
-    fn share(&self, figure: Figure, share: f64, n: f64, level: f64) -> Result<[f64; 2], NoInterval> {
+    fn share_interval_of(
+        &self,
+        figure: Figure,
+        share: f64,
+        n: f64,
+        level: f64,
+    ) -> Result<[f64; 2], NoInterval> {
         if self.basis == Basis::IfIndependent {
             let confidence = 1.0 - level / 2.0;
             let limits = [binomial_lower(share * n, n, confidence), binomial_upper(share * n, n, confidence)];

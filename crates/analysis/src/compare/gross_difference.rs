@@ -77,13 +77,13 @@ impl FigureOfBlocks {
         let whole = (whole.missed as f64 + 0.5) / (whole.count + whole.missed) as f64;
         Some(FigureOfBlocks {
             whole,
-            blocks: run.sample.blocks(BLOCKS)?.iter().map(of).collect(),
+            blocks: run.sample.equal_blocks(BLOCKS)?.iter().map(of).collect(),
             resolution: 0.0,
         })
     }
 
     fn from_p99(run: &Run<'_>) -> Option<Self> {
-        let blocks = run.sample.blocks(BLOCKS)?;
+        let blocks = run.sample.equal_blocks(BLOCKS)?;
         let of = |part: &Part| part.quantile_ns(0.99).filter(|_| part.count >= FEWEST_IN_BLOCK);
         let blocks = blocks.iter().map(of).collect::<Option<Vec<f64>>>()?;
         let whole = run.sample.value(Figure::Quantile(0.99))?;

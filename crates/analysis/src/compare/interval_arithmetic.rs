@@ -55,9 +55,9 @@ pub(super) fn difference_interval(first: f64, of_first: [f64; 2], here: f64, of_
 
 /// Events that occur together, and the number of tries they come from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Events {
-    pub seen: f64,
-    pub of: f64,
+pub(super) struct ClusteredEvents {
+    pub observed: f64,
+    pub tries: f64,
     /// Number of events that carry the evidence of one independent event.
     pub together: f64,
 }
@@ -65,22 +65,22 @@ pub(super) struct Events {
 /// Fewest independent events for an interval of a share.
 const FEWEST_EVENTS: f64 = 5.0;
 
-impl Events {
+impl ClusteredEvents {
     /// Returns the interval of their share (Clopper & Pearson, Biometrika 1934); `None` for too few.
     pub fn share(self, level: f64) -> Option<[f64; 2]> {
-        let [seen, of] = [self.seen, self.of].map(|count| count / self.together);
-        let limits = [binomial_lower, binomial_upper].map(|limit| limit(seen, of, 1.0 - level / 2.0));
-        (seen >= FEWEST_EVENTS).then_some(limits)
+        let [observed, tries] = [self.observed, self.tries].map(|count| count / self.together);
+        let limits = [binomial_lower, binomial_upper].map(|limit| limit(observed, tries, 1.0 - level / 2.0));
+        (observed >= FEWEST_EVENTS).then_some(limits)
     }
 
     /// Returns the interval of the share here over that of the first run: that of a binomial, given the
     /// number in both. `None` for too few, and if none occurred in the first.
     pub fn ratio(first: Self, here: Self, level: f64) -> Option<[f64; 2]> {
         let together = first.together.max(here.together);
-        let [a, b] = [first.seen, here.seen].map(|seen| seen / together);
+        let [a, b] = [first.observed, here.observed].map(|observed| observed / together);
         let of = |limit: fn(f64, f64, f64) -> f64| {
             let share = limit(b, a + b, 1.0 - level / 2.0);
-            share / (1.0 - share) * first.of / here.of
+            share / (1.0 - share) * first.tries / here.tries
         };
         (a > 0.0 && a.max(b) >= FEWEST_EVENTS).then(|| [of(binomial_lower), of(binomial_upper)])
     }
@@ -103,19 +103,20 @@ mod tests {
 
     #[test]
     fn shares_and_their_ratios_stay_possible() {
-        let events = |seen: f64, together: f64| Events { seen, of: 1_000.0, together };
+        let events = |seen: f64, together: f64| ClusteredEvents { observed: seen, tries: 1_000.0, together };
         let [low, high] = events(900.0, 10.0).share(0.05).unwrap_or_default();
         assert!(0.8 < low && low < 0.9 && 0.9 < high && high < 1.0, "{low} {high}");
         assert_eq!(events(40.0, 10.0).share(0.05), None);
         // None here after 100: lower by 96 % at least, and no more than by all.
-        let fell = Events::ratio(events(100.0, 1.0), events(0.0, 1.0), 0.05).unwrap_or_default();
+        let fell = ClusteredEvents::ratio(events(100.0, 1.0), events(0.0, 1.0), 0.05).unwrap_or_default();
         assert!(fell[0] == 0.0 && fell[1] < 0.04, "{fell:?}");
         // Exact limits of 20 of 30 (Clopper & Pearson): 0.4719 to 0.8271.
-        let [low, high] = Events::ratio(events(10.0, 1.0), events(20.0, 1.0), 0.05).unwrap_or_default();
+        let [low, high] =
+            ClusteredEvents::ratio(events(10.0, 1.0), events(20.0, 1.0), 0.05).unwrap_or_default();
         assert!(
             (low - 0.4719 / 0.5281).abs() < 2e-3 && (high - 0.8271 / 0.1729).abs() < 2e-2,
             "{low} {high}"
         );
-        assert_eq!(Events::ratio(events(0.0, 1.0), events(20.0, 1.0), 0.05), None);
+        assert_eq!(ClusteredEvents::ratio(events(0.0, 1.0), events(20.0, 1.0), 0.05), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Comparison of runs: whether B is better than A, by how much, and whether the difference is real.
 //!
 //! Two runs differ if their figures do, as far as the dependence within each run lets them show it
-//! (`docs/evidence/calibration.md`). Two *settings* differ only if several runs of either do: [`settings`].
+//! (`docs/evidence/calibration.md`). Two *settings* differ only if several runs of either do: [`compare_settings`].
 
 mod causes;
 mod code_paths;
@@ -23,15 +23,15 @@ pub use gross_difference::GrossDifference;
 pub use maxima::{LargerRun, Maxima};
 pub use overflow_bins::AboveBoth;
 pub use runs::{ConditionDifferences, RunWarnings, RunsCompared, TaskCompared};
-pub use settings::{FEWEST_RUNS, Power, Setting, SettingDifference, SettingsCompared, settings};
+pub use settings::{FEWEST_RUNS, Power, Setting, SettingDifference, SettingsCompared, compare_settings};
 pub use tolerance::{FigureVerdict, ToleranceVerdict};
-pub use twente::{BIN_NS, TwenteRun, twente};
+pub use twente::{BIN_NS, TwenteRun, twente_runs};
 
 use serde::Serialize;
 
 use crate::scan::{Part, TaskScan};
 use figure_intervals::{Figure, RunSample};
-use interval_arithmetic::Events;
+use interval_arithmetic::ClusteredEvents;
 
 /// Chance that the interval of a figure of one run misses it, and chance that the comparison of two equal
 /// runs calls any difference real.
@@ -299,7 +299,7 @@ impl<'a> Run<'a> {
     fn describe(&self) -> ComparedRun {
         let estimate = |statistic: Statistic| {
             let value = statistic.value_in(self)?;
-            let [below, above] = self.within_bins(statistic.figure());
+            let [below, above] = self.bin_uncertainty(statistic.figure());
             let found =
                 self.interval(statistic.figure(), LEVEL).map(|[low, high]| [low - below, high + above]);
             Some(Estimate { statistic, value, interval: found.ok(), refusal: found.err() })
@@ -319,18 +319,18 @@ impl<'a> Run<'a> {
     }
 
     /// Returns how far the largest latency and other figures may lie below and above their values because of bins.
-    fn within_bins(&self, figure: Option<Figure>) -> [f64; 2] {
-        figure.map_or([0.0; 2], |figure| self.sample.within_bins(figure))
+    fn bin_uncertainty(&self, figure: Option<Figure>) -> [f64; 2] {
+        figure.map_or([0.0; 2], |figure| self.sample.bin_uncertainty(figure))
     }
 
     /// Returns the interval of a figure here minus that of the first run.
-    fn difference(
+    fn interval_of_difference(
         &self,
         first: &Run<'_>,
         figure: Option<Figure>,
         values: [f64; 2],
     ) -> Result<[f64; 2], NoInterval> {
-        let (of_first, of_here) = (first.within_bins(figure), self.within_bins(figure));
+        let (of_first, of_here) = (first.bin_uncertainty(figure), self.bin_uncertainty(figure));
         let [below, above] = [of_here[0] + of_first[1], of_here[1] + of_first[0]];
         let difference = values[1] - values[0];
         if below + above > 0.0 && (-above..=below).contains(&difference) {
@@ -338,8 +338,11 @@ impl<'a> Run<'a> {
         }
         let level = LEVEL / TESTED;
         if figure == Some(Figure::MissedShare) && values[0] > 0.0 {
-            let ratio =
-                Events::ratio(first.sample.missed_events(level)?, self.sample.missed_events(level)?, level);
+            let ratio = ClusteredEvents::ratio(
+                first.sample.missed_events(level)?,
+                self.sample.missed_events(level)?,
+                level,
+            );
             return ratio.map(|both| both.map(|by| values[0] * (by - 1.0))).ok_or(NoInterval::FewEvents);
         }
         let both = [first, self].map(|run| run.interval(figure, level));
@@ -370,7 +373,7 @@ fn compare_with_first(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
     let gross = GrossDifference::new(first, here);
     let difference = |statistic: Statistic| {
         let (a, b) = (statistic.value_in(first)?, statistic.value_in(here)?);
-        let found = here.difference(first, statistic.figure(), [a, b]);
+        let found = here.interval_of_difference(first, statistic.figure(), [a, b]);
         let real = match statistic {
             Statistic::Maximum => maxima.is_some_and(|maxima| maxima.larger.is_some()),
             _ => found.is_ok_and(excludes_0),
@@ -388,10 +391,10 @@ fn compare_with_first(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
     };
     let shift = |p: f64| {
         let (a, b) = (first.quantile(p)?, here.quantile(p)?);
-        let interval = here.difference(first, Some(Figure::Quantile(p)), [a, b]).ok();
+        let interval = here.interval_of_difference(first, Some(Figure::Quantile(p)), [a, b]).ok();
         Some(QuantileShift { p, first_ns: a, shift_ns: b - a, interval })
     };
-    let bins = [first, here].map(|run| run.scan.timing.latency.bin_ns());
+    let bins = [first, here].map(|run| run.scan.timing.latency.bin_width_ns());
     let ties_ns = bins.into_iter().max().unwrap_or(0);
     let is_within_bins =
         difference(Statistic::Mean).is_some_and(|of| of.refusal == Some(NoInterval::WithinBins));

@@ -26,8 +26,8 @@ impl AboveBoth {
     /// different values.
     pub(super) fn new(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
         let [a, b] = [first, here].map(|run| &run.scan.timing.latency);
-        let from_ns = a.beyond().or(b.beyond())?.from_ns;
-        let above = |values: &jitterlab_model::distribution::Distribution| match values.beyond() {
+        let from_ns = a.values_beyond_bins().or(b.values_beyond_bins())?.from_ns;
+        let above = |values: &jitterlab_model::distribution::Distribution| match values.values_beyond_bins() {
             Some(beyond) => (beyond.from_ns == from_ns && beyond.count > 0).then_some(beyond.count),
             None => values.max_ns().filter(|max| *max <= from_ns).map(|_| 0),
         };

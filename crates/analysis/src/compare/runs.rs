@@ -41,7 +41,7 @@ impl RunsCompared {
     /// Returns the number of paths, over all tasks, that differ by more than chance and the tolerance (100 ns
     /// unless given); `None` if no task's paths are known.
     #[must_use]
-    pub fn different_paths(&self) -> Option<usize> {
+    pub fn different_path_count(&self) -> Option<usize> {
         let tolerance_ns = self.move_tolerance_ns();
         let known = self.tasks.iter().filter_map(|task| task.paths.as_ref());
         known.map(|paths| paths.count_different(tolerance_ns)).reduce(|a, b| a + b)
@@ -57,7 +57,7 @@ impl RunsCompared {
     #[must_use]
     pub fn tolerance_verdict(&self) -> Option<Fitness> {
         let moved = |different| if different > 0 { Fitness::Unfit } else { Fitness::Good };
-        let of_paths = self.move_tolerance_ns.and(self.different_paths()).map(moved);
+        let of_paths = self.move_tolerance_ns.and(self.different_path_count()).map(moved);
         self.tolerated.as_ref().map(|judged| judged.fitness).or(of_paths)
     }
 }

@@ -104,7 +104,7 @@ impl Power {
 
 /// Compares two settings by several runs of either. `began` has the start times of the runs, first and other.
 /// `None` for fewer than two runs of either.
-pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Option<SettingsCompared> {
+pub fn compare_settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Option<SettingsCompared> {
     let [first, other] = of;
     if first.len().min(other.len()) < FEWEST_RUNS {
         return None;
@@ -131,7 +131,7 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
     let level = LEVEL / values.len().max(1) as f64;
     let reach = student_quantile(level, degrees);
     let differences: Vec<SettingDifference> =
-        values.into_iter().map(|(s, first, other)| difference(s, first, other, reach)).collect();
+        values.into_iter().map(|(s, first, other)| setting_difference(s, first, other, reach)).collect();
     let p99 = differences.iter().find(|of| of.statistic == Statistic::P99);
     Some(SettingsCompared {
         power: p99.and_then(|of| Power::new(of, degrees, level)),
@@ -143,7 +143,12 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
     })
 }
 
-fn difference(statistic: Statistic, first: Vec<f64>, other: Vec<f64>, reach: f64) -> SettingDifference {
+fn setting_difference(
+    statistic: Statistic,
+    first: Vec<f64>,
+    other: Vec<f64>,
+    reach: f64,
+) -> SettingDifference {
     let relative = first.iter().chain(&other).all(|v| *v > 0.0);
     let seen =
         |values: &[f64]| values.iter().map(|v| if relative { v.ln() } else { *v }).collect::<Vec<f64>>();
@@ -186,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_plan_shows_what_students_law_says() {
-        let found = difference(Statistic::P99, vec![1.0, 1.1], vec![1.0, 1.1], 1.0);
+        let found = setting_difference(Statistic::P99, vec![1.0, 1.1], vec![1.0, 1.1], 1.0);
         let of = SettingDifference { spread: 0.1, ..found };
         let power = Power::new(&of, 8, 0.05).unwrap();
         let rounded: Vec<(usize, f64)> =

@@ -199,7 +199,7 @@ fn settings_need_the_spread_from_run_to_run() {
         let (names, others) = (named(a), named(b));
         let a: Vec<_> = names.into_iter().zip(a).collect();
         let b: Vec<_> = others.into_iter().zip(b).collect();
-        settings([&a, &b], [&[], &[]]).unwrap()
+        compare_settings([&a, &b], [&[], &[]]).unwrap()
     };
     let alike = (0..30).filter(|k| {
         let found = compared(&runs(1_000 + 10 * k, 1.0), &runs(1_005 + 10 * k, 1.0));
@@ -211,7 +211,7 @@ fn settings_need_the_spread_from_run_to_run() {
     let p50 = found.differences.iter().find(|d| d.statistic == Statistic::P50).unwrap();
     assert!(p50.real && (1.2..1.6).contains(&p50.change) && p50.interval[0] > 1.0, "{p50:?}");
     assert!((0.02..0.1).contains(&p50.spread), "{p50:?}");
-    assert!(settings([&[("a".into(), &a[0])], &[]], [&[], &[]]).is_none());
+    assert!(compare_settings([&[("a".into(), &a[0])], &[]], [&[], &[]]).is_none());
 }
 
 #[test]

@@ -165,7 +165,7 @@ impl FigureEvidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{compare, settings};
+    use crate::compare::{compare, compare_settings};
     use crate::scan::TaskScan;
     use jitterlab_model::Activation;
 
@@ -245,7 +245,7 @@ mod tests {
         }
         let none = [const { String::new() }; 3];
         let judged = |a, b| {
-            let compared = settings([&named(a), &named(b)], [&none, &none]);
+            let compared = compare_settings([&named(a), &named(b)], [&none, &none]);
             ToleranceVerdict::new([("main", None, compared.as_ref())].into_iter(), 0.1).fitness
         };
         assert_eq!(judged(&runs, &others), Fitness::Unfit);

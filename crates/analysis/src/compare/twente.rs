@@ -29,8 +29,8 @@ pub struct TwenteRun {
     pub histogram: Vec<u64>,
 }
 
-/// Compares the runs as the report does.
-pub fn twente(runs: &[(String, &TaskScan)]) -> Vec<TwenteRun> {
+/// Returns the figures of each run that the University of Twente's report has.
+pub fn twente_runs(runs: &[(String, &TaskScan)]) -> Vec<TwenteRun> {
     runs.iter().map(|(name, scan)| twente_run(name, scan)).collect()
 }
 
@@ -91,7 +91,7 @@ mod tests {
             })
             .collect();
         scan.push_all(&rows);
-        let found = &twente(&[("plain".into(), &scan)])[0];
+        let found = &twente_runs(&[("plain".into(), &scan)])[0];
         assert_eq!((found.count, found.min_ns, found.max_ns), (4, Some(750_000), Some(1_250_000)));
         assert_eq!((found.mean_ns, found.histogram.as_slice()), (Some(1e6), &[2, 0, 2][..]));
         assert!((found.mean_period_error_ns.unwrap() / 125_000.0 - 1.0).abs() < 0.01);

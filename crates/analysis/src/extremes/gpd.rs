@@ -21,12 +21,12 @@ impl Gpd {
     ///
     /// A fit that ends below the largest observed excess is repaired: its shape is raised until the end is
     /// there, at the same mean.
-    pub fn by_l_moments(excesses: &[f64]) -> Option<Gpd> {
+    pub fn fit_l_moments(excesses: &[f64]) -> Option<Gpd> {
         let (l1, l2) = l_moments(excesses)?;
         let ratio = l1 / l2;
         Gpd { scale: l1 * (ratio - 1.0), shape: 2.0 - ratio }
             .if_valid()?
-            .reaching(*excesses.last()?, l1)
+            .extended_to(*excesses.last()?, l1)
             .if_valid()
     }
 
@@ -48,7 +48,7 @@ impl Gpd {
     }
 
     /// Returns the excess that is exceeded with probability `q` (0 < q <= 1).
-    pub fn exceeded_with(&self, q: f64) -> f64 {
+    pub fn excess_exceeded_with(&self, q: f64) -> f64 {
         if self.shape.abs() < EXPONENTIAL {
             return -self.scale * q.ln();
         }
@@ -56,7 +56,7 @@ impl Gpd {
     }
 
     /// Returns the largest possible excess, if there is one.
-    pub fn end(&self) -> Option<f64> {
+    pub fn largest_excess(&self) -> Option<f64> {
         (self.shape < -EXPONENTIAL).then(|| -self.scale / self.shape)
     }
 
@@ -65,7 +65,7 @@ impl Gpd {
     /// with p = 1 - confidence^(1/horizon) (Coles 2001 eq. 4.12).
     pub fn level_of_maximum(&self, rate: f64, horizon: f64, confidence: f64) -> f64 {
         let p = -(confidence.ln() / horizon).exp_m1();
-        if p >= rate { 0.0 } else { self.exceeded_with(p / rate) }
+        if p >= rate { 0.0 } else { self.excess_exceeded_with(p / rate) }
     }
 
     /// Returns the statistic of Anderson & Darling of excesses (in ascending order) against this distribution; the
@@ -82,8 +82,8 @@ impl Gpd {
     }
 
     /// Returns a distribution of the same mean that ends at or beyond `largest`.
-    fn reaching(self, largest: f64, mean: f64) -> Gpd {
-        match self.end() {
+    fn extended_to(self, largest: f64, mean: f64) -> Gpd {
+        match self.largest_excess() {
             Some(end) if end < largest && largest > mean => {
                 // end = sigma / -xi and mean = sigma / (1 - xi)
                 let shape = -mean / (largest - mean);

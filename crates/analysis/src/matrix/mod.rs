@@ -14,7 +14,7 @@ mod plan;
 mod recommend;
 
 pub use index::{CellSetting, DoneCell, MatrixIndex, MatrixResult};
-pub use observations::{Answer, ComparedPair, Observation, condition_effect, outlier_cpus, same_cpu};
+pub use observations::{Answer, ComparedPair, Observation, condition_effect, outlier_cpus, same_cpu_effect};
 pub use plan::{Cell, CellPlan, Proposal, placements, propose};
 pub use recommend::{PlacementFacts, Recommendation, recommend};
 
@@ -78,7 +78,7 @@ impl CellTiming {
 
 impl CellStatistic {
     /// Returns the figure in ns, if it is known.
-    pub fn of(self, timing: &CellTiming) -> Option<f64> {
+    pub fn value_in(self, timing: &CellTiming) -> Option<f64> {
         match self {
             CellStatistic::Max => timing.max_ns,
             CellStatistic::P999 => timing.p999_ns,
@@ -138,7 +138,7 @@ impl Matrix {
         task: usize,
         statistic: CellStatistic,
     ) -> impl Iterator<Item = f64> {
-        self.cell(cpus, condition).filter_map(move |m| statistic.of(m.tasks.get(task)?))
+        self.cell(cpus, condition).filter_map(move |m| statistic.value_in(m.tasks.get(task)?))
     }
 
     /// Returns the value over a task's repetitions in a cell: the largest of largest values, the median of percentiles.
@@ -161,7 +161,7 @@ impl Matrix {
 /// every task, whatever its period. Values below a nanosecond count as one. `None` if a task has no value.
 fn mean_log(m: &CellMeasurement, statistic: CellStatistic) -> Option<f64> {
     let logs: Option<Vec<f64>> =
-        m.tasks.iter().map(|t| statistic.of(t).map(|value| value.max(1.0).ln())).collect();
+        m.tasks.iter().map(|t| statistic.value_in(t).map(|value| value.max(1.0).ln())).collect();
     let logs = logs.filter(|logs| !logs.is_empty())?;
     Some(logs.iter().sum::<f64>() / logs.len() as f64)
 }

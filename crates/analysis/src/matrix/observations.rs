@@ -93,9 +93,9 @@ fn answer(shift: Shift, improves: bool) -> Answer {
     }
 }
 
-/// Answers whether it is better to have all tasks on one CPU. Compares the measurements with all tasks on one
-/// CPU with the others, under one condition, by the geometric mean over the tasks. `None` without either.
-pub fn same_cpu(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Option<Observation> {
+/// Returns the effect of having all tasks on one CPU against all other placements, under one condition, by the
+/// geometric mean over the tasks. `None` without either.
+pub fn same_cpu_effect(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Option<Observation> {
     let scores = |together: bool| -> Vec<f64> {
         let wanted = matrix.measurements.iter().filter(|m| m.condition == condition);
         wanted.filter(|m| (on_one_cpu(&m.cpus)) == together).filter_map(|m| mean_log(m, statistic)).collect()
@@ -126,7 +126,7 @@ pub fn condition_effect(
             continue;
         };
         for &task in tasks {
-            let value = |m: &super::CellMeasurement| Some(statistic.of(m.tasks.get(task)?)?.max(1.0));
+            let value = |m: &super::CellMeasurement| Some(statistic.value_in(m.tasks.get(task)?)?.max(1.0));
             if let Some((x, y)) = value(before).zip(value(after)) {
                 differences.push(y.ln() - x.ln());
                 changes_ns.push(y - x);

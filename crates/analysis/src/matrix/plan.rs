@@ -74,7 +74,7 @@ pub struct Proposal {
 impl Proposal {
     /// True if CPUs were left out.
     #[must_use]
-    pub fn is_part(&self) -> bool {
+    pub fn omits_cpus(&self) -> bool {
         self.cpus.len() < self.usable
     }
 }

@@ -62,7 +62,7 @@ fn the_worst_condition_decides() {
 #[test]
 fn what_the_data_do_not_decide_is_said() {
     let m = one_task([(3_000.0, 1.0), (3_000.0, 1.0), (3_000.0, 1.0)], 1);
-    assert!(same_cpu(&m, "none", CellStatistic::P999).is_none(), "one task is always on one CPU");
+    assert!(same_cpu_effect(&m, "none", CellStatistic::P999).is_none(), "one task is always on one CPU");
 }
 
 /// A machine of two packages of 16 cores with two threads each; the last two cores of each package isolated.
@@ -88,7 +88,7 @@ fn server() -> SystemFacts {
 #[test]
 fn a_large_machine_gets_a_subset_that_holds_every_case() {
     let facts = server();
-    let proposal = propose(&facts, &facts.online(), 2, 36);
+    let proposal = propose(&facts, &facts.online_cpus(), 2, 36);
     assert!((4..=6).contains(&proposal.cpus.len()), "{proposal:?}");
     assert!(proposal.cpus.contains(0), "CPU 0 stands for the chores");
     let isolated: CpuSet = "30-31,62-63".parse().unwrap();
@@ -96,8 +96,8 @@ fn a_large_machine_gets_a_subset_that_holds_every_case() {
     let ways: BTreeSet<Sharing> =
         placements(&proposal.cpus, 2).iter().map(|p| facts.sharing(p[0], p[1])).collect();
     assert_eq!(ways, [Sharing::Same, Sharing::Core, Sharing::Cache(3), Sharing::Machine].into());
-    assert!(proposal.is_part() && proposal.usable == 64);
-    assert_eq!(propose(&facts, &facts.online(), 1, 64).cpus.len(), 64, "one task on each is affordable");
+    assert!(proposal.omits_cpus() && proposal.usable == 64);
+    assert_eq!(propose(&facts, &facts.online_cpus(), 1, 64).cpus.len(), 64, "one task on each is affordable");
     assert_eq!(propose(&facts, &"4,5".parse().unwrap(), 2, 1).cpus.len(), 2, "two CPUs are the least");
 }
 
@@ -130,8 +130,8 @@ proptest! {
     #[test]
     fn a_proposal_is_affordable_and_part_of_what_there_is(affordable in 4usize..100, tasks in 1usize..4) {
         let facts = server();
-        let proposal = propose(&facts, &facts.online(), tasks, affordable);
-        prop_assert!(proposal.cpus.without(&facts.online()).is_empty());
+        let proposal = propose(&facts, &facts.online_cpus(), tasks, affordable);
+        prop_assert!(proposal.cpus.without(&facts.online_cpus()).is_empty());
         prop_assert!(placements(&proposal.cpus, tasks).len() <= affordable.max(4));
         prop_assert!(proposal.cpus.len() >= 2);
     }

@@ -54,6 +54,7 @@ pub struct Bound {
     pub cause: Option<Cause>,
 }
 
+/// Bounds the largest latency of the horizon by fits of the tail to several numbers of exceedances.
 pub(super) fn bound(tail: &Tail, exceedances: &Exceedances, horizon_ns: f64) -> Option<Bound> {
     let further = horizon_ns / tail.period_ns;
     let observed = exceedances.values.first().copied()?;
@@ -74,16 +75,16 @@ pub(super) fn bound(tail: &Tail, exceedances: &Exceedances, horizon_ns: f64) -> 
 /// for one. For a normal distribution, which has none, the bound was exceeded in 9.5 % of 200 runs by what
 /// followed. An exponential tail lies above bounded ones (theory D4).
 fn fit_unbounded(excesses: &[f64]) -> Option<Gpd> {
-    let fit = Gpd::by_l_moments(excesses)?;
+    let fit = Gpd::fit_l_moments(excesses)?;
     let mean = excesses.iter().sum::<f64>() / excesses.len() as f64;
     Some(if fit.shape < 0.0 { Gpd { scale: mean, shape: 0.0 } } else { fit })
 }
 
-/// Returns the 99 % percentile, over resampled exceedances, of the level that the maximum stays below with 95
-/// % probability.
+/// Fits the tail to the `k` largest exceedances. The bound is the 99th percentile, over resamples of them, of the level
+/// that the maximum of `further` activations stays below with 95 % probability.
 fn fit_with_bound(exceedances: &Exceedances, k: usize, count: f64, further: f64) -> Option<TailFit> {
     let (excesses, threshold_ns) = exceedances.excesses(k)?;
-    let whole = Gpd::by_l_moments(&excesses)?;
+    let whole = Gpd::fit_l_moments(&excesses)?;
     // Clusters count once each, so their rate already includes the extremal index.
     let rate = k as f64 / count;
     let mut random = Random::new(k as u64);

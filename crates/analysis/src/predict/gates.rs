@@ -188,7 +188,7 @@ pub(super) fn gates_of_tail(tail: &Tail, exceedances: Option<&Exceedances>) -> V
     gates.push(dispersion_gate(tail, exceedances));
     gates.push(cluster_sizes_gate(exceedances));
     if let Some((excesses, _)) = exceedances.excesses(MAIN_FIT) {
-        match Gpd::by_l_moments(&excesses) {
+        match Gpd::fit_l_moments(&excesses) {
             Some(fit) => {
                 gates.push(goodness_of_fit_gate(&fit, &excesses));
                 gates.push(shape_gate(&fit, &excesses));
@@ -339,9 +339,10 @@ mod tests {
         for (shape, critical) in ANDERSON_DARLING {
             let gpd = Gpd { scale: 3.0, shape };
             let statistics = (0..2_000).filter_map(|_| {
-                let mut x: Vec<f64> = (0..MAIN_FIT).map(|_| gpd.exceeded_with(random.uniform())).collect();
+                let mut x: Vec<f64> =
+                    (0..MAIN_FIT).map(|_| gpd.excess_exceeded_with(random.uniform())).collect();
                 x.sort_by(f64::total_cmp);
-                Some(Gpd::by_l_moments(&x)?.anderson_darling(&x))
+                Some(Gpd::fit_l_moments(&x)?.anderson_darling(&x))
             });
             let found = quantile_99(statistics.collect());
             assert!((found / critical - 1.0).abs() < 0.12, "{shape}: {found} {critical}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::{Activation, Flags, Gap, TaskResult};
+use jitterlab_model::{Activation, Flags, Gap, TaskRun};
 
 use super::{Evidence, Required, Requirement};
 use crate::long_memory;
@@ -88,8 +88,8 @@ impl Breaches {
 
     /// Adds breaches that only the task's own counters have, as of the end of the run.
     #[must_use]
-    pub fn with_counters(mut self, counters: &TaskResult, requirement: &Requirement) -> Self {
-        let known = self.evidence.with_counters(counters, requirement);
+    pub fn with_counters(mut self, task: &TaskRun, requirement: &Requirement) -> Self {
+        let known = self.evidence.with_counters(task, requirement);
         let more = Evidence {
             values: known.values - self.evidence.values,
             broke: known.broke - self.evidence.broke,
@@ -104,7 +104,7 @@ impl Breaches {
 
     /// Returns the numbers of possible and of certain breaches in equal parts of the run; `None` if the order
     /// is unknown.
-    pub(super) fn counts(&self) -> Option<[Vec<u64>; 2]> {
+    pub(super) fn counts_by_part(&self) -> Option<[Vec<u64>; 2]> {
         let (first, last) = self.due_time_range?;
         let numbers = first >> self.shift..=last >> self.shift;
         let of = |which: usize| {
@@ -127,7 +127,7 @@ pub struct BreachCounter<'a> {
     /// The values over time, and the largest.
     spans: Spans,
     peaks: Peaks,
-    seen: u64,
+    activations: u64,
 }
 
 impl<'a> BreachCounter<'a> {
@@ -141,7 +141,7 @@ impl<'a> BreachCounter<'a> {
             breaches: Breaches::default(),
             spans: Spans::new(SPANS),
             peaks: Peaks::new(TAIL_SIZE),
-            seen: 0,
+            activations: 0,
         }
     }
 
@@ -181,7 +181,7 @@ impl<'a> BreachCounter<'a> {
         };
         self.spans.push(a.index, value_ns, a.missed);
         self.peaks.push(a.index, value_ns);
-        self.seen += 1;
+        self.activations += 1;
     }
 
     fn error_ns(&self, last_ns: i64, start_ns: i64) -> i64 {
@@ -200,12 +200,12 @@ impl<'a> BreachCounter<'a> {
         self.breaches.merge(&next.breaches);
         self.spans.merge(&next.spans);
         self.peaks.merge(&next.peaks);
-        self.seen += next.seen;
+        self.activations += next.activations;
     }
 
     /// Returns the counted breaches.
     pub fn breaches(self) -> Breaches {
-        let has_long_memory = long_memory::is_shown(&self.spans, &self.peaks, self.seen);
+        let has_long_memory = long_memory::has_long_memory(&self.spans, &self.peaks, self.activations);
         Breaches { has_long_memory, ..self.breaches }
     }
 }
@@ -247,9 +247,9 @@ mod tests {
         let mut breaches = Breaches::default();
         let one = Evidence { values: 1_000, broke: 1, may_have_broken: 2 };
         (0..1_000_000).for_each(|k| breaches.push(k * 1_000, 1_000, &one));
-        let [may, certain] = breaches.counts().unwrap();
+        let [may, certain] = breaches.counts_by_part().unwrap();
         assert!((1_000..=2_048).contains(&may.len()), "{}", may.len());
         assert_eq!((may.iter().sum::<u64>(), certain.iter().sum::<u64>()), (2_000_000, 1_000_000));
-        assert_eq!(Breaches::from_totals(one).counts(), None);
+        assert_eq!(Breaches::from_totals(one).counts_by_part(), None);
     }
 }

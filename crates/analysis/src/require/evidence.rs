@@ -1,6 +1,6 @@
 //! Evidence of a run on a requirement: counts of values that break it.
 
-use jitterlab_model::{Distribution, TaskResult, TimingStats};
+use jitterlab_model::{Distribution, Gap, TaskResult, TaskRun, TimingStats};
 use serde::Serialize;
 
 use super::{Required, Requirement};
@@ -20,7 +20,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Counts a distribution: exact unless the limit lies inside an occupied bin. For the latency, pass
-    /// [`TimingStats::corrected`](jitterlab_model::TimingStats::corrected).
+    /// [`TimingStats::corrected_latency`](jitterlab_model::TimingStats::corrected_latency).
     pub fn from_distribution(values: &Distribution, requirement: &Requirement) -> Self {
         let mut evidence = Evidence { values: values.count(), ..Evidence::default() };
         for bin in values.bins() {
@@ -35,7 +35,7 @@ impl Evidence {
             evidence.broke += if breaks(low) { bin.count } else { 0 };
             evidence.may_have_broken += if breaks(high) { bin.count } else { 0 };
         }
-        if let Some(beyond) = values.beyond() {
+        if let Some(beyond) = values.values_beyond_bins() {
             let most = beyond.to_ns.unwrap_or(i64::MAX);
             // The absolute value of a period error counts: values between bounds of both signs may be as small as 0.
             let (low, high) = match requirement.subject {
@@ -54,13 +54,14 @@ impl Evidence {
     /// once per due time, or once per wake-up if the source does not have the missed due times.
     pub fn new(timing: &TimingStats, requirement: &Requirement) -> Option<Self> {
         Some(match requirement.subject {
-            Required::Latency => {
-                Self::from_distribution(timing.corrected().as_ref().unwrap_or(&timing.latency), requirement)
-            }
+            Required::Latency => Self::from_distribution(
+                timing.corrected_latency().as_ref().unwrap_or(&timing.latency),
+                requirement,
+            ),
             Required::PeriodError => Self::from_distribution(&timing.period_error, requirement),
             Required::Execution => Self::from_distribution(&timing.execution, requirement),
             Required::Missed => {
-                let missed = timing.seen_missed();
+                let missed = timing.least_missed();
                 let values = timing.executed() + missed;
                 Evidence { values, broke: missed, may_have_broken: missed }
             }
@@ -68,30 +69,31 @@ impl Evidence {
         })
     }
 
-    /// Adds breaches that only the task's own counters have: due times pending at the end, and the largest
-    /// latency even if its record was lost.
+    /// Adds breaches that only the task's own counters have, and those that lost records may hide.
     #[must_use]
-    pub fn with_counters(mut self, counters: &TaskResult, requirement: &Requirement) -> Self {
+    pub fn with_counters(mut self, task: &TaskRun, requirement: &Requirement) -> Self {
+        let Some(counters) = &task.result else { return self };
+        let lost = counters.dropped;
         match requirement.subject {
             Required::Missed => {
                 let pending = counters.missed.saturating_sub(self.broke);
                 self.merge(&Evidence { values: pending, broke: pending, may_have_broken: pending });
             }
+            _ if is_met_by_all(requirement, task, counters) => {}
             Required::Latency if requirement.is_broken_by(counters.max_latency_ns) => {
                 // Each lost record may have been as late as the latest of all.
-                let dropped = counters.dropped;
-                self.merge(&Evidence { values: dropped, broke: 0, may_have_broken: dropped });
+                self.merge(&Evidence { values: lost, broke: 0, may_have_broken: lost });
                 if self.broke > 0 {
                     return self;
                 }
-                let lost = u64::from(self.may_have_broken == 0);
+                let latest = u64::from(self.may_have_broken == 0);
                 self = Evidence {
-                    values: self.values + lost,
+                    values: self.values + latest,
                     broke: 1,
                     may_have_broken: self.may_have_broken.max(1),
                 };
             }
-            _ => {}
+            _ => self.merge(&Evidence { values: lost, broke: 0, may_have_broken: lost }),
         }
         self
     }
@@ -102,4 +104,17 @@ impl Evidence {
         self.broke += other.broke;
         self.may_have_broken += other.may_have_broken;
     }
+}
+
+/// True if the thread's own extremes leave no lost activation that could break a requirement.
+fn is_met_by_all(requirement: &Requirement, task: &TaskRun, counters: &TaskResult) -> bool {
+    let largest = match requirement.subject {
+        Required::Latency => counters.max_latency_ns,
+        // Without a miss, two starts are nowhere further off their period than the latest from the earliest.
+        Required::PeriodError if counters.missed == 0 => {
+            counters.max_latency_ns.saturating_sub(counters.min_latency_ns)
+        }
+        _ => return counters.dropped == 0,
+    };
+    (counters.dropped == 0 || task.knows(Gap::Unseen)) && !requirement.is_broken_by(largest)
 }

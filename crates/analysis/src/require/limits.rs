@@ -65,10 +65,10 @@ pub(super) struct Limits {
 impl Limits {
     /// Computes the limits from the breaches of a run; at most `burst_at_most` of them come together, if that is known.
     pub fn new(breaches: &Breaches, burst_at_most: Option<u64>) -> Self {
-        let seen = breaches.evidence;
-        let n = (seen.values as f64).max(1.0);
-        let [may, certain] = [seen.may_have_broken as f64, seen.broke as f64];
-        if let Some([of_may, of_certain]) = breaches.counts().filter(|_| !breaches.has_long_memory) {
+        let observed = breaches.evidence;
+        let n = (observed.values as f64).max(1.0);
+        let [may, certain] = [observed.may_have_broken as f64, observed.broke as f64];
+        if let Some([of_may, of_certain]) = breaches.counts_by_part().filter(|_| !breaches.has_long_memory) {
             let (high, effective) = upper_mean_limit(&of_may);
             let (low, of_low) = lower_mean_limit(&of_certain);
             if effective >= FEWEST_BURSTS {
@@ -102,16 +102,16 @@ pub(crate) fn upper_share_limit(counts: &[u64], n: u64) -> (f64, bool) {
 
 /// Returns the upper limit of the mean number of breaches, and the number of independent ones with the same evidence.
 fn upper_mean_limit(counts: &[u64]) -> (f64, f64) {
-    let seen: f64 = counts.iter().map(|c| *c as f64).sum();
-    let (mut high, mut effective) = (poisson_upper(seen, CONFIDENCE), seen);
+    let observed: f64 = counts.iter().map(|c| *c as f64).sum();
+    let (mut high, mut effective) = (poisson_upper(observed, CONFIDENCE), observed);
     for_each_part_length(counts, |joined, variance| {
         let (parts, largest) = (joined.len() as f64, joined.iter().copied().fold(0.0, f64::max));
-        effective = effective.min(effective_breaches(joined, variance, seen));
+        effective = effective.min(effective_breaches(joined, variance, observed));
         // The size of a burst that may just not have occurred.
-        let mut size = largest.min((variance / seen).max(1.0));
-        let widened = widened_variance(variance, seen, parts);
-        size = size.max(largest.min(widened / seen));
-        let (mean, variance) = (seen + size, widened + size * size);
+        let mut size = largest.min((variance / observed).max(1.0));
+        let widened = widened_variance(variance, observed, parts);
+        size = size.max(largest.min(widened / observed));
+        let (mean, variance) = (observed + size, widened + size * size);
         high = high.max(variance / (2.0 * mean) * chi_squared(2.0 * mean * mean / variance, CONFIDENCE));
     });
     (high, effective)
@@ -119,12 +119,14 @@ fn upper_mean_limit(counts: &[u64]) -> (f64, f64) {
 
 /// Returns the lower limit of the mean number of breaches, and the number of independent ones with the same evidence.
 fn lower_mean_limit(counts: &[u64]) -> (f64, f64) {
-    let seen: f64 = counts.iter().map(|c| *c as f64).sum();
-    let (mut low, mut effective) = (poisson_lower(seen, CONFIDENCE), seen);
+    let observed: f64 = counts.iter().map(|c| *c as f64).sum();
+    let (mut low, mut effective) = (poisson_lower(observed, CONFIDENCE), observed);
     for_each_part_length(counts, |joined, variance| {
-        effective = effective.min(effective_breaches(joined, variance, seen));
-        let variance = widened_variance(variance, seen, joined.len() as f64);
-        low = low.min(variance / (2.0 * seen) * chi_squared(2.0 * seen * seen / variance, 1.0 - CONFIDENCE));
+        effective = effective.min(effective_breaches(joined, variance, observed));
+        let variance = widened_variance(variance, observed, joined.len() as f64);
+        low = low.min(
+            variance / (2.0 * observed) * chi_squared(2.0 * observed * observed / variance, 1.0 - CONFIDENCE),
+        );
     });
     (low, effective)
 }
@@ -148,14 +150,14 @@ fn for_each_part_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
 }
 
 /// True if counts scatter by no more than chance.
-fn is_chance_scatter(variance: f64, seen: f64, parts: f64) -> bool {
-    variance <= seen * (1.0 + 2.0 * (2.0 / parts).sqrt())
+fn is_chance_scatter(variance: f64, observed: f64, parts: f64) -> bool {
+    variance <= observed * (1.0 + 2.0 * (2.0 / parts).sqrt())
 }
 
 /// Returns the number of independent breaches that count as the same evidence as those in parts of one
 /// length. It is 0 if long parts still depend on the previous one, since parts longer than the run allows
 /// would then scatter more.
-fn effective_breaches(joined: &[f64], variance: f64, seen: f64) -> f64 {
+fn effective_breaches(joined: &[f64], variance: f64, observed: f64) -> f64 {
     let depends = |(parts, beyond): &(Range<usize>, f64)| {
         let first = || autocorrelation(joined, 1).get(1).copied().unwrap_or(0.0);
         parts.contains(&joined.len()) && first() * (joined.len() as f64).sqrt() > *beyond
@@ -163,14 +165,14 @@ fn effective_breaches(joined: &[f64], variance: f64, seen: f64) -> f64 {
     if LONG_PARTS.iter().any(depends) {
         return 0.0;
     }
-    (seen * seen / variance).min(equal_bursts(joined, variance, seen))
+    (observed * observed / variance).min(equal_bursts(joined, variance, observed))
 }
 
 /// Returns the number of equal bursts that count as the same evidence as the parts that carry the scatter:
 /// many single breaches next to two bursts show nothing about bursts.
-fn equal_bursts(joined: &[f64], variance: f64, seen: f64) -> f64 {
+fn equal_bursts(joined: &[f64], variance: f64, observed: f64) -> f64 {
     let parts = joined.len() as f64;
-    if parts < MANY_PARTS || is_chance_scatter(variance, seen, parts) {
+    if parts < MANY_PARTS || is_chance_scatter(variance, observed, parts) {
         return f64::INFINITY;
     }
     let mean = joined.iter().sum::<f64>() / parts;
@@ -188,8 +190,8 @@ fn equal_bursts(joined: &[f64], variance: f64, seen: f64) -> f64 {
 }
 
 /// Returns a variance that exceeds chance, widened by its own uncertainty.
-fn widened_variance(variance: f64, seen: f64, parts: f64) -> f64 {
-    if is_chance_scatter(variance, seen, parts) {
+fn widened_variance(variance: f64, observed: f64, parts: f64) -> f64 {
+    if is_chance_scatter(variance, observed, parts) {
         return variance;
     }
     let student = StudentsT::new(0.0, 1.0, parts - 1.0).map_or(UPPER, |t| t.inverse_cdf(CONFIDENCE));

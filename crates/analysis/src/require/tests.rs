@@ -1,5 +1,5 @@
 use super::*;
-use jitterlab_model::{Activation, Distribution, TaskResult};
+use jitterlab_model::{Activation, Distribution, TaskResult, TaskRun, TaskSpec};
 use proptest::prelude::*;
 
 fn requirement(text: &str) -> Requirement {
@@ -213,14 +213,36 @@ fn the_size_of_a_period_error_counts_whatever_its_sign() {
     assert_eq!((found.values, found.broke, found.may_have_broken), (4, 2, 2));
 }
 
+fn task(result: TaskResult) -> TaskRun {
+    TaskRun { result: Some(result), ..TaskRun::new(TaskSpec::default()) }
+}
+
 #[test]
 fn what_only_the_task_itself_counted_is_evidence_too() {
-    let counters = TaskResult { missed: 3, max_latency_ns: 90_000, ..TaskResult::default() };
-    let missed = evidence(1_000, 1).with_counters(&counters, &requirement("missed = 0"));
+    let counted = task(TaskResult { missed: 3, max_latency_ns: 90_000, ..TaskResult::default() });
+    let missed = evidence(1_000, 1).with_counters(&counted, &requirement("missed = 0"));
     assert_eq!((missed.values, missed.broke), (1_002, 3));
     let lost = requirement("max < 80us");
-    let judged = lost.judge(&singly(1_000, 0).with_counters(&counters, &lost), None);
+    let judged = lost.judge(&singly(1_000, 0).with_counters(&counted, &lost), None);
     assert_eq!((judged.outcome, judged.evidence), (Outcome::Fail, evidence(1_001, 1)));
     let kept = requirement("max < 95us");
-    assert_eq!(evidence(1_000, 0).with_counters(&counters, &kept), evidence(1_000, 0));
+    assert_eq!(evidence(1_000, 0).with_counters(&counted, &kept), evidence(1_000, 0));
+}
+
+#[test]
+fn lost_records_may_have_broken_what_no_counter_includes() {
+    let mut lossy = task(TaskResult { dropped: 5, max_latency_ns: 90_000, ..TaskResult::default() });
+    let may_hide = |task: &TaskRun, text: &str| {
+        let all = evidence(1_000, 0).with_counters(task, &requirement(text));
+        (all.values, all.broke, all.may_have_broken)
+    };
+    // The thread's own extremes include the lost ones, and bound the distance of two starts.
+    assert_eq!(may_hide(&lossy, "max < 95us"), (1_000, 0, 0));
+    assert_eq!(may_hide(&lossy, "period-error max < 95us"), (1_000, 0, 0));
+    assert_eq!(may_hide(&lossy, "period-error max < 85us"), (1_005, 0, 5));
+    assert_eq!(may_hide(&lossy, "execution max < 1s"), (1_005, 0, 5));
+    lossy.add_gaps_of_lost_records();
+    assert_eq!(may_hide(&lossy, "max < 95us"), (1_005, 0, 5));
+    assert_eq!(may_hide(&lossy, "period-error max < 95us"), (1_005, 0, 5));
+    assert_eq!(requirement("missed = 0").missing_data(&lossy), Some(Gap::Missed));
 }

@@ -51,7 +51,7 @@ impl Part {
         Part {
             bins: stats.latency.bins().collect(),
             count: moments.count,
-            missed: stats.seen_missed(),
+            missed: stats.least_missed(),
             sum_ns: moments.sum,
             sum_of_squares: moments.sum_of_squares,
             execution_sum_ns: stats.execution.moments().sum,
@@ -180,9 +180,9 @@ impl PartHistograms {
 
     /// Moves to the part that this position belongs to, if it is another; `so_far` has everything counted
     /// before it. Returns the first position behind that part.
-    pub fn enter(&mut self, index: u64, so_far: &TimingStats) -> u64 {
+    pub fn enter_part(&mut self, index: u64, so_far: &TimingStats) -> u64 {
         if index >> self.shift != self.number {
-            self.store(so_far);
+            self.end_part(so_far);
             self.shrink();
             self.number = index >> self.shift;
         }
@@ -193,14 +193,14 @@ impl PartHistograms {
     pub fn enter_stretch(&mut self, index: u64, due_times: u64, so_far: &TimingStats) {
         let needed = due_times.max(1).next_power_of_two().trailing_zeros();
         if needed > self.shift {
-            self.store(so_far);
+            self.end_part(so_far);
             self.lengthen_parts_to(needed);
         }
-        self.enter(index, so_far);
+        self.enter_part(index, so_far);
     }
 
     /// Ends the current part; the next one begins with the counts from here on.
-    pub fn store(&mut self, so_far: &TimingStats) {
+    pub fn end_part(&mut self, so_far: &TimingStats) {
         let counts_before = Part::from_stats(so_far);
         let part = counts_before.clone().minus(&self.before);
         if part.count > 0 {
@@ -251,7 +251,7 @@ impl PartHistograms {
     /// may be shorter.
     pub fn parts(&self, so_far: &TimingStats) -> (u64, Vec<(u64, Part)>) {
         let mut whole = self.clone();
-        whole.store(so_far);
+        whole.end_part(so_far);
         whole.shrink();
         (1 << whole.shift, whole.parts.into_iter().collect())
     }
@@ -271,7 +271,7 @@ mod tests {
         }
 
         fn push(&mut self, index: u64, start_ns: i64) {
-            self.0.enter(index, &self.1);
+            self.0.enter_part(index, &self.1);
             self.1.push(&Activation { index, start_ns, end_ns: start_ns, ..Activation::default() });
         }
     }
@@ -289,8 +289,8 @@ mod tests {
                 if i < cut { &mut early } else { &mut late }.push(index, *latency);
                 index += step;
             }
-            early.0.store(&early.1);
-            late.0.store(&late.1);
+            early.0.end_part(&early.1);
+            late.0.end_part(&late.1);
             early.1.merge(&late.1);
             early.0.merge(&late.0, &early.1);
             prop_assert_eq!(early.0.parts(&early.1), whole.0.parts(&whole.1));

@@ -140,8 +140,8 @@ impl LargestBlocks {
             && (self.heap.len() < self.room || self.heap.peek().is_some_and(|Reverse(least)| score > least.0))
     }
 
-    /// Takes a block, and returns the one to drop for it.
-    fn take(&mut self, score: i64, block: u64) -> Option<u64> {
+    /// Inserts a block, and returns the one to drop for it.
+    fn insert(&mut self, score: i64, block: u64) -> Option<u64> {
         self.heap.push(Reverse((score, block)));
         if self.heap.len() > self.room { self.heap.pop().map(|Reverse((_, block))| block) } else { None }
     }
@@ -345,7 +345,7 @@ impl SeriesBuilder {
         if let Some((holders, _)) = self.kept.get_mut(&number) {
             *holders += 1;
         }
-        let gone = self.tops[top].take(score, number);
+        let gone = self.tops[top].insert(score, number);
         if let Some((gone, (holders, _))) = gone.and_then(|gone| Some((gone, self.kept.get_mut(&gone)?))) {
             *holders -= 1;
             if *holders == 0 {

@@ -63,7 +63,7 @@ impl TaskScan {
         let (Some(first), Some(last)) = (activations.first(), activations.last()) else { return };
         let mut rest = activations;
         while let Some(next) = rest.first() {
-            let end = self.parts.enter(next.index, &self.timing);
+            let end = self.parts.enter_part(next.index, &self.timing);
             let (now, later) = rest.split_at(rest.partition_point(|a| a.index < end).max(1));
             self.timing.push_all(now);
             rest = later;
@@ -91,12 +91,12 @@ impl TaskScan {
             self.complete = false;
             return;
         }
-        let due_times = latency.count + figures.seen_missed();
+        let due_times = latency.count + figures.least_missed();
         self.parts.enter_stretch(index, due_times, &self.timing);
         self.timing.merge(figures);
         let span = Span {
             count: latency.count,
-            missed: figures.seen_missed(),
+            missed: figures.least_missed(),
             sum_ns: latency.sum,
             min_ns: latency.min_ns,
             max_ns: latency.max_ns,
@@ -122,9 +122,9 @@ impl TaskScan {
     pub fn merge(&mut self, next: &TaskScan) {
         let Some((first, last)) = next.due_time_range else { return };
         let mut parts = next.parts.clone();
-        parts.store(&next.timing);
-        self.parts.store(&self.timing);
-        self.timing.follow(&next.timing);
+        parts.end_part(&next.timing);
+        self.parts.end_part(&self.timing);
+        self.timing.append(&next.timing);
         self.parts.merge(&parts, &self.timing);
         self.misses.merge(&next.misses);
         self.peaks.merge(&next.peaks);
@@ -151,7 +151,7 @@ impl TaskScan {
 
     /// Drops the figures that the source does not have, once everything is read.
     pub fn drop_unknown(&mut self, unknown: &[Gap]) {
-        self.timing.forget(unknown);
+        self.timing.drop_unknown(unknown);
         self.misses_untold |= unknown.contains(&Gap::Missed);
     }
 
@@ -186,7 +186,7 @@ impl TaskScan {
     /// True if latencies have long memory or heavy-tailed regimes ([`crate::long_memory`]), so that the next
     /// run may differ by more than this one shows.
     pub fn has_long_memory(&self) -> bool {
-        !self.repeats_itself && long_memory::is_shown(&self.spans, &self.peaks, self.timing.executed())
+        !self.repeats_itself && long_memory::has_long_memory(&self.spans, &self.peaks, self.timing.executed())
     }
 
     /// Returns the input of a prediction; `None` if nothing ran.
@@ -249,7 +249,10 @@ mod tests {
         assert_eq!(merged.tail(), whole.tail());
         assert_eq!((merged.misses.figures(), merged.migrations), (whole.misses.figures(), whole.migrations));
         assert_eq!((merged.due_time_range(), merged.parts()), (whole.due_time_range(), whole.parts()));
-        assert_eq!(format!("{:?}", merged.windows.pieces()), format!("{:?}", whole.windows.pieces()));
+        assert_eq!(
+            format!("{:?}", merged.windows.stretch_values()),
+            format!("{:?}", whole.windows.stretch_values())
+        );
         assert_eq!(merged.timing.latency, whole.timing.latency);
         // One by one, nothing takes a short cut.
         let mut single = TaskScan::new(1_000, index);
@@ -257,7 +260,10 @@ mod tests {
         assert_eq!((single.tail(), single.misses.figures()), (whole.tail(), whole.misses.figures()));
         assert_eq!((single.parts(), single.migrations), (whole.parts(), whole.migrations));
         assert_eq!(single.spans.all(), whole.spans.all());
-        assert_eq!(format!("{:?}", single.windows.pieces()), format!("{:?}", whole.windows.pieces()));
+        assert_eq!(
+            format!("{:?}", single.windows.stretch_values()),
+            format!("{:?}", whole.windows.stretch_values())
+        );
     }
     #[test]
     fn figures_by_the_second_and_the_spikes_give_the_tail_and_the_parts() {

@@ -94,22 +94,22 @@ impl Windows {
     }
 
     /// Returns the stretches in order of time, adjacent ones joined, without empty ends.
-    pub fn pieces(&self) -> Vec<Vec<f64>> {
+    pub fn stretch_values(&self) -> Vec<Vec<f64>> {
         self.stretches().into_iter().map(|(_, values)| values).collect()
     }
 
     /// Returns the stretches in order of time, each with the position of its first value on the grid.
     pub fn stretches(&self) -> Vec<(u64, Vec<f64>)> {
-        let mut pieces: Vec<(u64, Vec<f64>)> = Vec::new();
+        let mut stretch_values: Vec<(u64, Vec<f64>)> = Vec::new();
         let mut next = None;
         for (number, window) in &self.windows {
-            match pieces.last_mut() {
+            match stretch_values.last_mut() {
                 Some((_, piece)) if next == Some(*number) => piece.extend(window.values_by_due_time()),
-                _ => pieces.push((number * WINDOW, window.values_by_due_time())),
+                _ => stretch_values.push((number * WINDOW, window.values_by_due_time())),
             }
             next = Some(number + 1);
         }
-        let trimmed = pieces.into_iter().map(|(first, piece)| {
+        let trimmed = stretch_values.into_iter().map(|(first, piece)| {
             let begin = piece.iter().position(|v| !v.is_nan()).unwrap_or(piece.len());
             let end = piece.iter().rposition(|v| !v.is_nan()).map_or(begin, |last| last + 1);
             (first + begin as u64, piece[begin..end].to_vec())
@@ -130,9 +130,9 @@ mod tests {
     fn a_short_run_is_kept_whole_with_its_gaps() {
         let mut windows = Windows::new(10_000);
         (100..10_000).filter(|k| k % 1_000 != 500).for_each(|k| windows.push_all(&at(k, k as i64)));
-        let pieces = windows.pieces();
-        assert_eq!((pieces.len(), pieces[0].len()), (1, 9_900));
-        assert!(pieces[0][400].is_nan() && pieces[0][401] == 501.0);
+        let stretch_values = windows.stretch_values();
+        assert_eq!((stretch_values.len(), stretch_values[0].len()), (1, 9_900));
+        assert!(stretch_values[0][400].is_nan() && stretch_values[0][401] == 501.0);
     }
 
     #[test]
@@ -144,8 +144,8 @@ mod tests {
             if k < 4_000_000 { &mut early } else { &mut late }.push_all(&at(k, (k % 97) as i64));
         }
         early.merge(&late);
-        assert_eq!(early.pieces(), whole.pieces());
-        assert!((30..=64).contains(&whole.pieces().len()));
+        assert_eq!(early.stretch_values(), whole.stretch_values());
+        assert!((30..=64).contains(&whole.stretch_values().len()));
     }
 
     #[test]

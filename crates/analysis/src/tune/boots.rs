@@ -134,7 +134,7 @@ impl BootComparison {
             pairs,
             fewest: FEWEST_BOOTS,
             most: MOST_BOOTS,
-            seen: (pairs > 0).then(|| (mean(&second, 0) - mean(&first, 0)).exp()),
+            seen: (pairs > 0).then(|| (mean_of_figure(&second, 0) - mean_of_figure(&first, 0)).exp()),
             judgement: decided.as_ref().map_or(SettingVerdict::Undecided, |(judgement, _)| *judgement),
             effects: decided.map(|(_, effects)| effects).unwrap_or_default(),
         }
@@ -167,12 +167,13 @@ fn append_boot(turns: &mut Vec<ConsecutiveBoots>, way: usize, values: [f64; 3]) 
     }
 }
 
-fn mean(of: &[[f64; 3]], figure: usize) -> f64 {
+fn mean_of_figure(of: &[[f64; 3]], figure: usize) -> f64 {
     of.iter().map(|values| values[figure]).sum::<f64>() / of.len().max(1) as f64
 }
 
-/// Looks at the first three boots of each, the first four, and so on. Each look has half the chance of the previous
-/// one, so that all of them together stay within the level, however many there are. `None` before the first look.
+/// Returns the first judgement that decides, else the latest; `None` before the first look. Looks take the first three
+/// boots of each way, the first four, and so on, each with half the chance of the previous one: together they stay
+/// within the level.
 fn first_decision(first: &[[f64; 3]], second: &[[f64; 3]]) -> Option<(SettingVerdict, Vec<Effect>)> {
     let pairs = first.len().min(second.len()).min(MOST_BOOTS);
     let mut latest = None;
@@ -193,12 +194,12 @@ fn judge_boots(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (SettingV
     let mut effects = Vec::new();
     for (at, figure) in Figure::ALL.into_iter().enumerate() {
         let squares = |of: &[[f64; 3]]| {
-            let mean = mean(of, at);
+            let mean = mean_of_figure(of, at);
             of.iter().map(|values| (values[at] - mean).powi(2)).sum::<f64>()
         };
         let variance = (squares(first) + squares(second)) / degrees as f64 + RESOLUTION * RESOLUTION / 12.0;
         let error = (variance * (1.0 / first.len() as f64 + 1.0 / second.len() as f64)).sqrt();
-        let effect = mean(second, at) - mean(first, at);
+        let effect = mean_of_figure(second, at) - mean_of_figure(first, at);
         // A figure that never varied, such as misses that never occurred, has no effect.
         if variance > RESOLUTION * RESOLUTION / 12.0 {
             let reach = student_quantile(level, degrees) * error;

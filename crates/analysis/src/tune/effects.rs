@@ -13,7 +13,7 @@ pub(super) struct Arms {
 
 /// Difference of each setting from the base, by a pooled t test.
 #[derive(Debug, Clone)]
-pub(super) struct Fit {
+pub(super) struct PooledTTest {
     /// Difference of each setting's mean from that of the base, and its standard error; `None` for one that
     /// was not tried.
     pub effects: Vec<Option<(f64, f64)>>,
@@ -39,11 +39,11 @@ fn sum_of_squares(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
-impl Fit {
+impl PooledTTest {
     /// Fits all blocks of a stage. `resolution` is the width within which values cannot be distinguished.
     /// `None` if too little was measured. A setting whose own blocks scatter more than all do together is
     /// judged by its own scatter.
-    pub(super) fn new(arms: &Arms, resolution: f64) -> Option<Fit> {
+    pub(super) fn new(arms: &Arms, resolution: f64) -> Option<PooledTTest> {
         // Sheppard: a value known only to a width has at least the variance of a uniform value in it.
         let least = resolution * resolution / 12.0;
         let all = || arms.tried.iter().chain([&arms.base]).filter(|values| values.len() > 1);
@@ -64,7 +64,7 @@ impl Fit {
         let effects = arms.tried.iter().map(|values| (values.len() > 1).then(|| effect(values))).collect();
         let apart = arms.tried.iter().map(|values| separated_range(values, &arms.base)).collect();
         let apart_by_chance = 2.0 / order_count(arms.base.len());
-        Some(Fit { effects, degrees: degrees_left, scatter: pooled.sqrt(), apart, apart_by_chance })
+        Some(PooledTTest { effects, degrees: degrees_left, scatter: pooled.sqrt(), apart, apart_by_chance })
     }
 
     /// Returns the interval of a setting's effect that is wrong with this chance, by the pooled t test. If that includes no effect, and all blocks lie on one side of all those of the base by more than
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn one_setting_in_turns_is_judged_by_the_pooled_t() {
         let arms = Arms { base: vec![1.0, 2.0, 3.0], tried: vec![vec![5.0, 6.0, 7.0], Vec::new()] };
-        let fit = Fit::new(&arms, 0.0).unwrap();
+        let fit = PooledTTest::new(&arms, 0.0).unwrap();
         let (effect, error) = fit.effects[0].unwrap();
         assert!((effect - 4.0).abs() < 1e-12 && (error - (2.0f64 / 3.0).sqrt()).abs() < 1e-12, "{fit:?}");
         assert_eq!((fit.effects[1], fit.degrees), (None, 4));
@@ -130,7 +130,7 @@ mod tests {
         let with = |count: usize| {
             let base = (0..count).map(|n| 5.0 + 0.01 * n as f64).collect();
             let tried = vec![(0..count).map(|n| if n % 2 == 0 { 4.5 } else { -4.0 }).collect()];
-            Fit::new(&Arms { base, tried }, 0.0).unwrap().interval(0, 0.05 / 27.0).unwrap()
+            PooledTTest::new(&Arms { base, tried }, 0.0).unwrap().interval(0, 0.05 / 27.0).unwrap()
         };
         let [low, high] = with(7);
         assert!((low - (-4.0 - 5.06)).abs() < 1e-9 && (high - (4.5 - 5.0)).abs() < 1e-9, "{low} {high}");
@@ -141,7 +141,7 @@ mod tests {
     fn a_setting_that_scatters_more_is_judged_by_its_own_blocks() {
         let calm = vec![1.0, 1.01, 0.99, 1.0];
         let arms = Arms { base: calm.clone(), tried: vec![calm.clone(), calm, vec![0.0, 4.0, 0.0, 4.0]] };
-        let fit = Fit::new(&arms, 0.0).unwrap();
+        let fit = PooledTTest::new(&arms, 0.0).unwrap();
         let error = |at: usize| fit.effects[at].unwrap().1;
         assert!(error(2) > 1.4 * error(0), "{fit:?}");
         assert!(fit.degrees < 12, "{fit:?}");

@@ -4,7 +4,7 @@
 //! the base of the next stage, the remedy of the main cause before others with the same effect. Settings that
 //! remedy the same cause mask one another; the next stage shows the effects that a kept one hid.
 
-use super::effects::{Arms, Fit};
+use super::effects::{Arms, PooledTTest};
 use super::{BlockFigures, Effect, Figure, LEVEL, LOOKS, SettingVerdict, stage_level};
 use crate::random::Random;
 
@@ -17,7 +17,7 @@ pub const FEWEST_ROUNDS: usize = 3;
 
 /// A block of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct RoundBlock {
     /// For each setting, true if it is on in this block.
     pub on: Vec<bool>,
     /// The setting that it tries; `None` for a block of the base.
@@ -28,21 +28,21 @@ pub struct Row {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
     /// The blocks, in the order in which they are measured.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RoundBlock>,
 }
 
 /// Rounds over one base.
 #[derive(Debug, Clone)]
-struct Rounds {
+struct Stage {
     base: Vec<bool>,
     planned: usize,
     rounds: Vec<(Round, Vec<BlockFigures>)>,
     looked: usize,
     /// True if it has led to the next one.
-    over: bool,
+    is_superseded: bool,
 }
 
-impl Rounds {
+impl Stage {
     /// Returns the numbers of rounds after which it is judged.
     fn look_rounds(&self) -> [usize; LOOKS] {
         let end = self.planned;
@@ -61,14 +61,14 @@ impl Rounds {
         arms
     }
 
-    /// Fits the blocks of a stage. `None` if too little was measured, or if nothing was ever missed: such
-    /// misses have no spread to compare with.
-    fn fit(&self, settings: usize, figure: Figure) -> Option<Fit> {
+    /// Fits the effect of each setting of a stage. `None` if too little was measured, or if nothing was ever missed:
+    /// such misses have no spread to compare with.
+    fn fit_effects(&self, settings: usize, figure: Figure) -> Option<PooledTTest> {
         let mut blocks = self.rounds.iter().flat_map(|(_, blocks)| blocks);
         if figure == Figure::Missed && blocks.all(|block| block.missed == 0) {
             return None;
         }
-        Fit::new(&self.figures_by_setting(settings, figure), RESOLUTION)
+        PooledTTest::new(&self.figures_by_setting(settings, figure), RESOLUTION)
     }
 }
 
@@ -104,8 +104,8 @@ pub struct Experiment {
     random: Random,
     figure: Figure,
     /// Blocks that may still be measured.
-    left: usize,
-    stages: Vec<Rounds>,
+    blocks_left: usize,
+    stages: Vec<Stage>,
     settings: Vec<SettingResult>,
 }
 
@@ -117,7 +117,7 @@ impl Experiment {
         Experiment {
             random: Random::new(seed),
             figure,
-            left: blocks,
+            blocks_left: blocks,
             stages: Vec::new(),
             settings: vec![SettingResult::default(); settings],
         }
@@ -125,7 +125,7 @@ impl Experiment {
 
     /// Returns the blocks to measure next; `None` at the end, or when everything is decided.
     pub fn next_round(&mut self) -> Option<Round> {
-        let goes_on = |stage: &Rounds| !stage.over && stage.rounds.len() < stage.planned;
+        let goes_on = |stage: &Stage| !stage.is_superseded && stage.rounds.len() < stage.planned;
         let mut open: Vec<usize> =
             (0..self.settings.len()).filter(|at| self.settings[*at].decided.is_none()).collect();
         match self.stages.last() {
@@ -136,17 +136,17 @@ impl Experiment {
                 };
                 open.retain(tried);
             }
-            Some(stage) if !stage.over => return None,
+            Some(stage) if !stage.is_superseded => return None,
             _ => {
                 // The first ones affect most of the lateness: if not all can be judged, these are.
-                open.truncate((self.left / FEWEST_ROUNDS).saturating_sub(1));
+                open.truncate((self.blocks_left / FEWEST_ROUNDS).saturating_sub(1));
                 if open.is_empty() {
                     return None;
                 }
-                let planned = self.left / (open.len() + 1);
+                let planned = self.blocks_left / (open.len() + 1);
                 let base = self.settings.iter().map(|of| of.decided == Some(SettingVerdict::Helps)).collect();
                 let rounds = Vec::new();
-                self.stages.push(Rounds { base, planned, rounds, looked: 0, over: false });
+                self.stages.push(Stage { base, planned, rounds, looked: 0, is_superseded: false });
             }
         }
         if open.is_empty() {
@@ -156,22 +156,22 @@ impl Experiment {
         let base = &self.stages.last()?.base;
         let row = |tries: Option<usize>| {
             let on = base.iter().enumerate().map(|(at, on)| *on || tries == Some(at));
-            Row { on: on.collect(), tries }
+            RoundBlock { on: on.collect(), tries }
         };
         Some(Round { rows: [None].into_iter().chain(open.into_iter().map(Some)).map(row).collect() })
     }
 
     /// Takes the figures of a round's blocks, in its order. Judges the settings if a look is due.
-    pub fn add(&mut self, round: Round, figures: Vec<BlockFigures>) {
+    pub fn add_round(&mut self, round: Round, figures: Vec<BlockFigures>) {
         let Some(stage) = self.stages.last_mut() else { return };
-        self.left = self.left.saturating_sub(round.rows.len());
+        self.blocks_left = self.blocks_left.saturating_sub(round.rows.len());
         stage.rounds.push((round, figures));
         if stage.look_rounds().contains(&stage.rounds.len()) {
             self.judge_open_settings();
         }
     }
 
-    /// Ends the experiment before all blocks: the last look is now, unless it has taken place.
+    /// Ends the experiment early: judges the settings by the blocks so far, unless that has been done.
     pub fn conclude(&mut self) {
         if self.stages.last().is_some_and(|stage| stage.looked < stage.rounds.len()) {
             self.judge_open_settings();
@@ -188,7 +188,9 @@ impl Experiment {
     /// enough blocks.
     #[must_use]
     pub fn scatter(&self) -> Option<f64> {
-        self.stages.iter().find_map(|stage| Some(stage.fit(self.settings.len(), self.figure)?.scatter))
+        self.stages
+            .iter()
+            .find_map(|stage| Some(stage.fit_effects(self.settings.len(), self.figure)?.scatter))
     }
 
     /// Returns the blocks with any setting on, or those of the start.
@@ -201,7 +203,7 @@ impl Experiment {
 
     /// Returns the result of each setting so far.
     #[must_use]
-    pub fn found(&self) -> &[SettingResult] {
+    pub fn results(&self) -> &[SettingResult] {
         &self.settings
     }
 
@@ -213,7 +215,7 @@ impl Experiment {
         let level = stage_level(self.stages.len().saturating_sub(1), count) / LOOKS as f64;
         let Some(stage) = self.stages.last_mut() else { return };
         stage.looked = stage.rounds.len();
-        let fits = Figure::ALL.map(|figure| (figure, stage.fit(count, figure)));
+        let fits = Figure::ALL.map(|figure| (figure, stage.fit_effects(count, figure)));
         let base: Vec<usize> = (0..count).filter(|at| stage.base[*at]).collect();
         let fit_of =
             |of: Figure| fits.iter().find(|(figure, _)| *figure == of).and_then(|(_, fit)| fit.as_ref());
@@ -275,7 +277,7 @@ impl Experiment {
             }
         }
         if let Some(stage) = self.stages.last_mut() {
-            stage.over = true;
+            stage.is_superseded = true;
         }
     }
 }

@@ -12,9 +12,9 @@ mod remedies;
 mod results;
 
 pub use boots::{Boot, BootComparison, BootConfiguration, BootSummary, FEWEST_BOOTS, MOST_BOOTS};
-pub use experiment::{Experiment, FEWEST_ROUNDS, MATTERS, Round, Row, SettingResult};
+pub use experiment::{Experiment, FEWEST_ROUNDS, MATTERS, Round, RoundBlock, SettingResult};
 pub use plan::{BLOCK_OVERHEAD_NS, FEWEST_BLOCKS_PER_BOOT, PILOTS, Pace, Pilot, TunePlan, blocks_per_boot};
-pub use remedies::{RemediedCauses, USUAL, compare_usefulness, remedies};
+pub use remedies::{RemediedCauses, USUAL, compare_usefulness, remedied_causes};
 pub use results::{
     ApplicableKnob, BlockFigures, FigureChange, KnobResult, LeftOut, PersistenceSupport, RebootSetting,
     SettingsProof, Step, TuneNote, TuneResult, UntriedKnob, median_of,
@@ -28,8 +28,9 @@ pub const LEVEL: f64 = 0.05;
 /// Looks at an experiment: each has its share of the chance.
 pub const LOOKS: usize = 3;
 
-/// Returns the chance of a false call that a stage of an experiment over so many settings has. One that keeps a setting leads
-/// to another, which looks at the others anew: each stage spends four fifths of what the earlier ones have left.
+/// Returns the chance of a false call in a stage of an experiment over `settings` settings. A stage that keeps a
+/// setting leads to another, which tests the others again: each stage spends four fifths of what the earlier
+/// ones have left.
 pub(crate) fn stage_level(stage: usize, settings: usize) -> f64 {
     if settings == 1 { LEVEL } else { LEVEL * 4.0 / 5f64.powi(stage as i32 + 1) }
 }

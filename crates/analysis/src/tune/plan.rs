@@ -111,7 +111,7 @@ impl TunePlan {
         overhead_ns: i64,
         pilot: Pilot,
     ) -> Option<TunePlan> {
-        let shortest = Self::shortest_ns(period_ns);
+        let shortest = Self::shortest_block_ns(period_ns);
         let (proof_ns, screening_ns) = (budget_ns / PROOF, budget_ns - budget_ns / PROOF);
         let arms = knobs as i64 + 1;
         let wanted = screening_ns / (arms * WANTED_ROUNDS) - overhead_ns;
@@ -127,7 +127,7 @@ impl TunePlan {
 
     /// Returns the length of the shortest block of a task with this period, in ns.
     #[must_use]
-    pub fn shortest_ns(period_ns: i64) -> i64 {
+    pub fn shortest_block_ns(period_ns: i64) -> i64 {
         BLOCK_NS[0].max(FEWEST_DUE.saturating_mul(period_ns))
     }
 
@@ -208,7 +208,7 @@ impl Pace {
 /// allows too few.
 #[must_use]
 pub fn blocks_per_boot(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
-    let shortest = TunePlan::shortest_ns(period_ns);
+    let shortest = TunePlan::shortest_block_ns(period_ns);
     let wanted = budget_ns / BLOCKS_OF_START - BLOCK_OVERHEAD_NS;
     let block_ns = wanted.min(BLOCK_NS[1]).max(shortest);
     let count = (budget_ns / (block_ns + BLOCK_OVERHEAD_NS)) as usize;

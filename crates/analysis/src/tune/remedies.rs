@@ -37,7 +37,7 @@ enum KnobEffect {
 
 /// Returns the causes of a task's lateness that a knob affects; `None` if there are none.
 #[must_use]
-pub fn remedies(knob: Knob, why: &TaskWhy) -> Option<RemediedCauses> {
+pub fn remedied_causes(knob: Knob, why: &TaskWhy) -> Option<RemediedCauses> {
     let of = |bearing: KnobEffect| {
         let rows = || why.causes.iter().filter(|row| effect_on_cause(knob, &row.cause) == Some(bearing));
         let share: f64 = rows().map(|row| row.share_of_worst).sum();
@@ -180,7 +180,7 @@ mod tests {
             (Class::TypicalWakeUp, None, 0.001),
             (Class::Interrupt, Some("36 disk"), 0.1),
         ]);
-        let of = |knob| remedies(knob, &hog);
+        let of = |knob| remedied_causes(knob, &hog);
         let moved = of(Knob::OtherThreads).unwrap();
         assert_eq!((moved.cause.who.as_deref(), moved.share, moved.own), (Some("hog"), 0.86, true));
         for knob in [Knob::Governor, Knob::FrequencyFloor, Knob::Turbo, Knob::IdleStates, Knob::Swappiness] {
@@ -190,8 +190,8 @@ mod tests {
         order.sort_by(|a, b| compare_usefulness((*a, of(*a).as_ref()), (*b, of(*b).as_ref())));
         assert_eq!(order[..4], [Knob::OtherThreads, Knob::Cpuset, Knob::Policy, Knob::Interrupts]);
         let slow = late_by(&[(Class::TypicalWakeUp, None, 0.9)]);
-        assert!(remedies(Knob::Governor, &slow).is_some_and(|of| !of.own));
-        assert_eq!(remedies(Knob::OtherThreads, &slow), None);
+        assert!(remedied_causes(Knob::Governor, &slow).is_some_and(|of| !of.own));
+        assert_eq!(remedied_causes(Knob::OtherThreads, &slow), None);
     }
 
     #[test]
@@ -209,11 +209,11 @@ mod tests {
         ] {
             let why = late_by(&[(class, None, 1.0)]);
             assert!(
-                Knob::ALL.into_iter().any(|knob| remedies(knob, &why).is_some_and(|of| of.own)),
+                Knob::ALL.into_iter().any(|knob| remedied_causes(knob, &why).is_some_and(|of| of.own)),
                 "{class:?}"
             );
         }
         let outside = late_by(&[(Class::Outside, None, 1.0)]);
-        assert!(Knob::ALL.into_iter().all(|knob| remedies(knob, &outside).is_none()));
+        assert!(Knob::ALL.into_iter().all(|knob| remedied_causes(knob, &outside).is_none()));
     }
 }

@@ -203,7 +203,7 @@ impl SettingsProof {
     pub fn new(knobs: Vec<Knob>, proof: &Experiment) -> Option<Self> {
         let of_start = median_of(&proof.blocks(false))?;
         let of_tuned = median_of(&proof.blocks(true))?;
-        let found = proof.found().first()?;
+        let found = proof.results().first()?;
         let seen = |of: &BlockFigures, figure: Figure| match figure {
             Figure::Tail => of.tail_ns as f64,
             Figure::Maximum => of.max_ns as f64,
@@ -349,7 +349,7 @@ impl TuneResult {
 
     /// Returns the deciding figure: the missed share if the start misses, else the percentile.
     #[must_use]
-    pub fn figure(&self) -> Figure {
+    pub fn deciding_figure(&self) -> Figure {
         self.plan.map_or(Figure::Tail, |plan| plan.pilot.figure)
     }
 

@@ -16,13 +16,13 @@ fn played(
     let mut random = Random::new(seed);
     while let Some(round) = experiment.next_round() {
         let figures = round.rows.iter().map(|row| of(&row.on, (0.05 * random.normal()).exp())).collect();
-        experiment.add(round, figures);
+        experiment.add_round(round, figures);
     }
     experiment
 }
 
 fn judgements(experiment: &Experiment) -> Vec<SettingVerdict> {
-    experiment.found().iter().map(SettingResult::judgement).collect()
+    experiment.results().iter().map(SettingResult::judgement).collect()
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn of_remedies_that_mask_each_other_the_first_is_kept_and_what_it_hid_is_found_b
         judged[3..].iter().all(|of| matches!(of, SettingVerdict::Undecided | SettingVerdict::NoMatter)),
         "{judged:?}"
     );
-    let of = found.found();
+    let of = found.results();
     assert_eq!((&of[0].beside[..], &of[2].beside[..]), (&[][..], &[0][..]), "the second beside the first");
     assert!(of[0].effects[0].change < 0.05 && of[2].effects[0].change < 1.0, "{of:?}");
 }
@@ -86,7 +86,7 @@ fn misses_decide_where_the_start_misses_and_a_block_without_any_is_compared_too(
     let found = played(Experiment::new(2, 60, pilot.figure, 4), 3, machine);
     let judged = judgements(&found);
     assert_eq!(judged[0], SettingVerdict::Helps, "{found:?}");
-    assert!(found.found()[0].effects[0].change < 1e-3, "{found:?}");
+    assert!(found.results()[0].effects[0].change < 1e-3, "{found:?}");
     assert_eq!(Pilot::from_blocks(&[block(1e3, 2e3, 19)]).figure, Figure::Tail);
 }
 
@@ -94,7 +94,7 @@ fn misses_decide_where_the_start_misses_and_a_block_without_any_is_compared_too(
 fn nothing_is_said_of_blocks_that_are_all_alike() {
     let found = played(Experiment::new(3, 24, Figure::Tail, 4), 1, |_, _| block(10e3, 20e3, 0));
     assert_eq!(judgements(&found), [SettingVerdict::NoMatter; 3]);
-    assert!(found.found().iter().all(|of| of.effects.iter().all(|effect| !effect.real)));
+    assert!(found.results().iter().all(|of| of.effects.iter().all(|effect| !effect.real)));
 }
 
 #[test]

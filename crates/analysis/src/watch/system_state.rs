@@ -33,7 +33,7 @@ struct Clock {
 impl SystemState {
     /// Notes the offset from CLOCK_REALTIME to CLOCK_MONOTONIC, read at `now_ns`, before the events until `complete_ns`
     /// are taken; `was_set` is true if the kernel reports that the clock was set since the last reading.
-    pub fn clock_read(&mut self, to_monotonic_ns: i64, complete_ns: i64, now_ns: i64, was_set: bool) {
+    pub fn note_clock_reading(&mut self, to_monotonic_ns: i64, complete_ns: i64, now_ns: i64, was_set: bool) {
         let clock = &mut self.clock;
         let moved_ns = clock.to_monotonic_ns - to_monotonic_ns;
         if let Some(taken_ns) = clock.taken_ns
@@ -73,7 +73,7 @@ impl SystemState {
 
     /// Returns the threads that an event concerns; `None` if it concerns all.
     #[must_use]
-    pub fn threads(event: &Event) -> Option<[i32; 2]> {
+    pub fn threads_concerned(event: &Event) -> Option<[i32; 2]> {
         match event.what {
             EventKind::Lost | EventKind::CallsLost { .. } => None,
             EventKind::Waking { pid, .. } | EventKind::Migrate { pid, .. } => Some([pid, pid]),
@@ -82,7 +82,7 @@ impl SystemState {
         }
     }
 
-    pub(super) fn innermost(&self, cpu: u16) -> Option<HandlerKind> {
+    pub(super) fn innermost_handler(&self, cpu: u16) -> Option<HandlerKind> {
         self.nest.get(&cpu)?.last().copied()
     }
 

@@ -1,7 +1,7 @@
 //! Threads that wait in the ways programs do.
 
-use jitterlab_model::watched::{DueTimes, Waits};
-use jitterlab_model::{Activation, Known, Overrun};
+use jitterlab_model::watched::{DueTimeSource, WaitKind};
+use jitterlab_model::{Activation, Flags, Known, Overrun};
 
 use super::*;
 use crate::causes::{Call, Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState};
@@ -23,7 +23,7 @@ impl Script {
         let mut names = NameTable::default();
         let passes = WaitTracker::new(THREAD, &mut names);
         let mut system = SystemState::default();
-        system.clock_read(MONOTONIC_LESS_REALTIME, 0, 0, false);
+        system.note_clock_reading(MONOTONIC_LESS_REALTIME, 0, 0, false);
         Script { names, passes, system, waits: Vec::new() }
     }
 
@@ -75,12 +75,12 @@ impl Script {
         self.send(woken_ns + 1_000, 0, false, switch(0, PrevState::Ready, THREAD));
     }
 
-    fn found(&self) -> Found {
-        find(&self.waits).expect("a periodic wait")
+    fn found(&self) -> PeriodicWait {
+        find_periodic_wait(&self.waits).expect("a periodic wait")
     }
 
     fn overrun(&self) -> Known<Overrun> {
-        let mut follower = Follower::new(self.found());
+        let mut follower = LoopFollower::new(self.found());
         for wait in &self.waits {
             let _ = follower.process_wait(wait);
         }
@@ -88,7 +88,7 @@ impl Script {
     }
 
     fn activations(&self) -> Vec<Activation> {
-        let mut follower = Follower::new(self.found());
+        let mut follower = LoopFollower::new(self.found());
         self.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect()
     }
 }
@@ -126,7 +126,10 @@ fn absolute_sleeps_have_exact_due_times_on_either_clock() {
             script.back(due + late(k) + 3_000);
         }
         let found = script.found();
-        assert_eq!((found.waits, found.due, found.period_ns), (Waits::Nanosleep, DueTimes::OwnTimer, 1e6));
+        assert_eq!(
+            (found.waits, found.due, found.period_ns),
+            (WaitKind::Nanosleep, DueTimeSource::OwnTimer, 1e6)
+        );
         let rows = script.activations();
         assert_eq!(rows.len(), 58);
         assert!(
@@ -151,7 +154,10 @@ fn a_thread_that_skips_most_due_times_has_their_period_all_the_same() {
         k += 1 + (pass * 7_919 + pass * pass * 104_729) % 6;
     }
     let found = script.found();
-    assert_eq!((found.waits, found.due, found.period_ns), (Waits::TimedFutex, DueTimes::OwnTimer, 1e6));
+    assert_eq!(
+        (found.waits, found.due, found.period_ns),
+        (WaitKind::TimedFutex, DueTimeSource::OwnTimer, 1e6)
+    );
     let rows = script.activations();
     assert!(rows.iter().all(|row| row.latency_ns() == 5_000), "{rows:?}");
     assert!(rows.iter().all(|row| row.due_ns == (row.index as i64 + 1) * PERIOD_NS));
@@ -167,13 +173,15 @@ fn what_falls_into_a_gap_of_the_events_is_neither_missed_nor_late() {
         script.sleep(due - 898_000, due + late(k), Some(HandlerKind::Timer));
         script.back(due + late(k) + 3_000);
     }
-    let mut follower = Follower::new(script.found());
+    let mut follower = LoopFollower::new(script.found());
     let (before, after) = (&script.waits[..20], &script.waits[27..]);
     let mut rows: Vec<Activation> = before.iter().filter_map(|wait| follower.process_wait(wait)).collect();
-    (0..3).for_each(|_| follower.lost());
+    (0..3).for_each(|_| follower.note_lost_events());
     rows.extend(after.iter().filter_map(|wait| follower.process_wait(wait)));
     assert_eq!((rows.len() as u64, follower.unknown), (19 + 31, 8), "the one that ran and seven others");
     assert!(rows.iter().all(|row| row.missed == 0 && row.due_ns == (row.index as i64 + 1) * PERIOD_NS));
+    let gaps = rows.iter().enumerate().filter(|(_, row)| row.flags.contains(Flags::AFTER_GAP));
+    assert_eq!(gaps.map(|(number, _)| number).collect::<Vec<_>>(), [19], "no interval across what was lost");
 }
 
 #[test]
@@ -188,7 +196,7 @@ fn a_start_is_where_a_clock_can_be_read_and_never_behind_the_next_wait() {
         script.sleep(due - 400_000, due + 2_000, Some(HandlerKind::Timer));
         script.back(due + 5_000);
     }
-    let mut follower = Follower::reading_after(script.found(), 3_000);
+    let mut follower = LoopFollower::with_return_time(script.found(), 3_000);
     let rows: Vec<Activation> = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     assert_eq!(rows.len(), 18);
     for row in rows {
@@ -237,7 +245,7 @@ fn a_thread_that_catches_up_without_waiting_keeps_its_due_times() {
         script.back(called.max(due) + 5_000);
     }
     let found = script.found();
-    assert_eq!((found.due, found.period_ns), (DueTimes::OwnTimer, 1e6));
+    assert_eq!((found.due, found.period_ns), (DueTimeSource::OwnTimer, 1e6));
     let rows = script.activations();
     assert!(rows.iter().zip(1..).all(|(a, k)| a.due_ns == k * PERIOD_NS), "{rows:?}");
     assert_eq!(rows[19].latency_ns(), 4_305_000);
@@ -264,7 +272,7 @@ fn a_timer_read_as_a_file_is_set_anew_while_it_is_read() {
         }
     }
     let found = script.found();
-    assert_eq!((found.waits, found.due, found.period_ns), (Waits::Timerfd, DueTimes::OwnTimer, 1e6));
+    assert_eq!((found.waits, found.due, found.period_ns), (WaitKind::Timerfd, DueTimeSource::OwnTimer, 1e6));
     let rows = script.activations();
     assert_eq!(rows.len(), 38);
     assert!(rows.iter().zip(1..).all(|(a, k)| a.due_ns == k * PERIOD_NS), "{rows:?}");
@@ -275,10 +283,10 @@ fn a_timer_read_as_a_file_is_set_anew_while_it_is_read() {
 #[test]
 fn waits_without_a_timer_are_on_a_fitted_grid() {
     let kinds = [
-        (Call::Futex, None, Waits::Futex),
-        (Call::Read, Some(HandlerKind::Softirq), Waits::Packet),
-        (Call::Read, Some(HandlerKind::Device), Waits::Interrupt),
-        (Call::Read, None, Waits::Read),
+        (Call::Futex, None, WaitKind::Futex),
+        (Call::Read, Some(HandlerKind::Softirq), WaitKind::Packet),
+        (Call::Read, Some(HandlerKind::Device), WaitKind::Interrupt),
+        (Call::Read, None, WaitKind::Read),
     ];
     for (call, by, waits) in kinds {
         let mut script = Script::new();
@@ -291,7 +299,7 @@ fn waits_without_a_timer_are_on_a_fitted_grid() {
             script.back(at + late(k) + 3_000);
         }
         let found = script.found();
-        assert_eq!((found.waits, found.due), (waits, DueTimes::FittedGrid));
+        assert_eq!((found.waits, found.due), (waits, DueTimeSource::FittedGrid));
         assert!((found.period_ns - 1e6).abs() < 30.0, "{found:?}");
         let rows = script.activations();
         let worst = rows.iter().map(Activation::latency_ns).max().unwrap();
@@ -311,7 +319,7 @@ fn a_fitted_grid_follows_a_clock_of_another_rate() {
         script.sleep(at - 799_000, at + late(k), None);
         script.back(at + late(k) + 3_000);
     }
-    let mut follower = Follower::new(find(&script.waits[..1_900]).unwrap());
+    let mut follower = LoopFollower::new(find_periodic_wait(&script.waits[..1_900]).unwrap());
     let rows: Vec<Activation> = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     let (best, worst) = rows[10_000..]
         .iter()
@@ -348,13 +356,15 @@ fn of_several_waits_the_own_timer_counts_and_random_ones_do_not() {
         script.back(at + 3_000);
     }
     let all = script.waits.len();
-    assert!(matches!(find(&script.waits), Err(Irregular::Woken { waits, .. }) if waits == all));
+    assert!(
+        matches!(find_periodic_wait(&script.waits), Err(NoPeriodicWait::Woken { waits, .. }) if waits == all)
+    );
 }
 
 #[test]
 fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
     let mut script = Script::new();
-    let mut audit = Audit::new(&mut script.names);
+    let mut audit = CallAudit::new(&mut script.names);
     for k in 1..60i64 {
         let due = k * PERIOD_NS;
         let (wait, write) = ((230, Call::ClockNanosleep), (1, Call::Other(1)));
@@ -370,7 +380,7 @@ fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
             audit.process_event(&own(at, EventKind::SyscallEnter { call, number, arguments: [0; 3] }));
             audit.process_event(&own(at + lasts, EventKind::SyscallExit { return_value: 0 }));
         }
-        audit.waited(script.waits.last().unwrap(), 230);
+        audit.note_wait(script.waits.last().unwrap(), 230);
     }
     let calls = audit.calls(|number| format!("call {number}"));
     let [write] = &calls[..] else { panic!("the wait is none of its work: {calls:?}") };
@@ -383,7 +393,7 @@ fn reading_the_timer_that_ended_a_wait_is_none_of_the_work() {
     const READ: i64 = 0;
     const EPOLL: i64 = 232;
     let mut names = NameTable::default();
-    let mut audit = Audit::new(&mut names);
+    let mut audit = CallAudit::new(&mut names);
     let function = names.intern("timerfd_tmrproc");
     for k in 1..60i64 {
         let due = k * PERIOD_NS;
@@ -409,13 +419,13 @@ fn reading_the_timer_that_ended_a_wait_is_none_of_the_work() {
             began_ns: due - 500_000,
             ended_ns: due + 3_000,
             cpu: 0,
-            waits: Waits::Timerfd,
+            waits: WaitKind::Timerfd,
             due_ns: Some(due),
             waker: None,
             on_realtime: false,
             clock_was_set: false,
         };
-        audit.waited(&wait, EPOLL);
+        audit.note_wait(&wait, EPOLL);
     }
     let calls = audit.calls(|number| format!("call {number}"));
     let [read] = &calls[..] else { panic!("only the file's read is work: {calls:?}") };
@@ -510,7 +520,7 @@ fn signals_make_no_period_of_their_own() {
         script.back(due + 5_000);
     }
     let found = script.found();
-    assert_eq!((found.due, found.period_ns), (DueTimes::OwnTimer, 5e6));
+    assert_eq!((found.due, found.period_ns), (DueTimeSource::OwnTimer, 5e6));
     let rows = script.activations();
     assert!(rows.iter().all(|row| row.missed == 0 && row.latency_ns() == 5_000), "{rows:?}");
     assert!(rows.iter().all(|row| row.execution_ns() == 95_000), "it only waited on: {rows:?}");
@@ -546,7 +556,7 @@ fn an_own_timer_that_ends_some_waits_leaves_no_grid_to_fit() {
         script.sleep(at - 898_000, at + 2_000, is_timed.then_some(HandlerKind::Timer));
         script.back(at + 5_000);
     }
-    assert!(find(&script.waits).is_err());
+    assert!(find_periodic_wait(&script.waits).is_err());
 }
 
 /// A thread that another one wakes at these times.
@@ -563,8 +573,8 @@ fn woken(script: &mut Script, times: impl Iterator<Item = i64>) {
 
 fn irregular(script: &Script) -> (i64, i64) {
     let by = Waker::Thread(9);
-    match find(&script.waits) {
-        Err(Irregular::Woken { by: found, shortest_ns, longest_ns, .. }) if found == by => {
+    match find_periodic_wait(&script.waits) {
+        Err(NoPeriodicWait::Woken { by: found, shortest_ns, longest_ns, .. }) if found == by => {
             (shortest_ns / 100_000, longest_ns / 100_000)
         }
         other => panic!("{other:?}"),
@@ -588,7 +598,7 @@ fn a_thread_that_is_woken_at_several_distances_has_no_period() {
             at
         }),
     );
-    assert!(matches!(find(&script.waits), Err(Irregular::Woken { .. })));
+    assert!(matches!(find_periodic_wait(&script.waits), Err(NoPeriodicWait::Woken { .. })));
     let mut script = Script::new();
     woken(&mut script, (0..200).map(|k| (k + k / 3) * PERIOD_NS + late(k)));
     assert_eq!(irregular(&script), (9, 20));
@@ -619,7 +629,7 @@ fn a_thread_that_is_woken_misses_nothing() {
     // Another period ends it.
     let mut script = Script::new();
     woken(&mut script, (0..200).map(|k| 2 * k * PERIOD_NS));
-    let mut follower = Follower::new(script.found());
+    let mut follower = LoopFollower::new(script.found());
     woken(&mut script, (1..200).map(|k| (400 + 5 * k) * PERIOD_NS));
     let rows: Vec<Activation> = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     assert!(follower.has_changed() && (195..215).contains(&rows.len()), "{}", rows.len());
@@ -641,7 +651,11 @@ fn any_call_can_sleep_for_a_length_of_time() {
             at = due + 5_000 + k * 7_919 % 3_000_000 + if k % 10 == 0 { 8_000_000 } else { 0 };
         }
         let found = script.found();
-        assert_eq!((found.waits, found.due), (Waits::NanosleepRelative, DueTimes::OwnTimer), "{call:?}");
+        assert_eq!(
+            (found.waits, found.due),
+            (WaitKind::NanosleepRelative, DueTimeSource::OwnTimer),
+            "{call:?}"
+        );
         let rows = script.activations();
         assert!(rows.iter().all(|row| row.missed == 0 && row.latency_ns() == 5_000), "{rows:?}");
         assert_eq!(script.overrun(), Known::Exactly(Overrun::RePhase));
@@ -667,7 +681,7 @@ fn a_rare_sleep_in_the_work_is_not_the_loop() {
         }
     }
     let found = script.found();
-    assert_eq!((found.key.call, found.waits), (Call::Poll, Waits::NanosleepRelative));
+    assert_eq!((found.key.call, found.waits), (Call::Poll, WaitKind::NanosleepRelative));
     assert!((found.period_ns - 5.13e6).abs() < 1e5, "{found:?}");
 }
 
@@ -682,7 +696,7 @@ fn starts_around_a_step_of_their_clock_are_not_late_for_it() {
         if k == 50 {
             // Set by 3 ms, between two readings.
             offset -= 3 * PERIOD_NS;
-            script.system.clock_read(offset, due - 950_000, due + 500_000, true);
+            script.system.note_clock_reading(offset, due - 950_000, due + 500_000, true);
         }
         script.sleep(due - 898_000, due + 2_000, Some(HandlerKind::Timer));
         script.back(due + 5_000);
@@ -690,7 +704,7 @@ fn starts_around_a_step_of_their_clock_are_not_late_for_it() {
     assert_eq!(script.system.clock_steps(), (1, 3 * PERIOD_NS));
     let rows = script.activations();
     assert!(rows.iter().all(|row| row.latency_ns() == 5_000 && row.missed == 0), "{rows:?}");
-    let mut follower = Follower::new(script.found());
+    let mut follower = LoopFollower::new(script.found());
     let known = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).count();
     assert_eq!(
         (known, follower.unknown),
@@ -734,13 +748,13 @@ fn times_that_nobody_asked_for_are_not_missed() {
     // By turns.
     let mut script = Script::new();
     asking(&mut script, (0..200).map(|k| if k % 2 == 0 { PERIOD_NS } else { 3 * PERIOD_NS }), 100_000, false);
-    let several = Irregular::Several { shortest_ns: PERIOD_NS, longest_ns: 3 * PERIOD_NS };
-    assert_eq!(find(&script.waits), Err(several));
+    let several = NoPeriodicWait::Several { shortest_ns: PERIOD_NS, longest_ns: 3 * PERIOD_NS };
+    assert_eq!(find_periodic_wait(&script.waits), Err(several));
 
     // A period that changes.
     let mut script = Script::new();
     asking(&mut script, [2 * PERIOD_NS; 200].into_iter(), 100_000, false);
-    let mut follower = Follower::new(script.found());
+    let mut follower = LoopFollower::new(script.found());
     asking(&mut script, [5 * PERIOD_NS; 200].into_iter(), 100_000, false);
     let rows: Vec<Activation> = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     assert!(follower.has_changed() && (199..210).contains(&rows.len()), "{}", rows.len());

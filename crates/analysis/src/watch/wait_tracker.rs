@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jitterlab_model::watched::Waits;
+use jitterlab_model::watched::WaitKind;
 
 use super::system_state::SystemState;
 use crate::causes::event::was_interrupted;
@@ -29,7 +29,7 @@ pub struct Wait {
     /// The processor it returned on.
     pub cpu: u16,
     /// Its way to wait, as far as this wait shows it.
-    pub waits: Waits,
+    pub waits: WaitKind,
     /// Expiry of the own timer that ended it, on CLOCK_MONOTONIC.
     pub due_ns: Option<i64>,
     /// Source of its end; `None` if it did not sleep, or if that is unknown.
@@ -62,7 +62,7 @@ impl Waker {
 
 /// Callbacks of timers that end waits.
 #[derive(Debug, Clone, Copy)]
-struct Functions {
+struct TimerFunctions {
     sleep: NameId,
     file: NameId,
     signals: [NameId; 2],
@@ -129,21 +129,21 @@ struct Timer {
 #[derive(Debug)]
 pub struct WaitTracker {
     pid: i32,
-    functions: Functions,
+    functions: TimerFunctions,
     open: Option<OpenCall>,
     returned: Option<ReturnedCall>,
-    broken: Option<SignalledWait>,
+    signalled: Option<SignalledWait>,
     /// Timers that are set. If a timer is set again in the call that takes its expiry, that expiry is kept
     /// here instead.
     timers: HashMap<u64, Timer>,
-    taken: Option<Timer>,
+    taken_timer: Option<Timer>,
 }
 
 impl WaitTracker {
     /// Tracks the thread of this number.
     pub fn new(pid: i32, names: &mut NameTable) -> Self {
         let mut name = |name: &str| names.intern(name);
-        let functions = Functions {
+        let functions = TimerFunctions {
             sleep: name("hrtimer_wakeup"),
             file: name("timerfd_tmrproc"),
             signals: [name("posix_timer_fn"), name("it_real_fn")],
@@ -154,20 +154,20 @@ impl WaitTracker {
             functions,
             open: None,
             returned: None,
-            broken: None,
+            signalled: None,
             timers: HashMap::new(),
-            taken: None,
+            taken_timer: None,
         }
     }
 
     /// Notes that events were left out: open calls are unknown from here on.
     pub fn restart(&mut self) {
-        (self.open, self.returned, self.broken, self.taken) = (None, None, None, None);
+        (self.open, self.returned, self.signalled, self.taken_timer) = (None, None, None, None);
         self.timers.clear();
     }
 
-    /// Processes the next event that concerns the thread ([`SystemState::threads`]), after `system` has processed it, and returns
-    /// the wait after which the program is known to have gone on.
+    /// Processes the next event that concerns the thread ([`SystemState::threads_concerned`]), and returns the wait
+    /// after which the program is known to have gone on. `system` has processed the event before.
     pub fn process_event(&mut self, event: &Event, system: &SystemState) -> Option<Wait> {
         match &event.what {
             EventKind::Waking { pid, .. } if *pid == self.pid => {
@@ -196,7 +196,7 @@ impl WaitTracker {
                 self.note_timer(*timer, *function, *soft_ns, event.t_ns, system);
             }
             EventKind::SyscallEnter { call, arguments, number } => {
-                self.taken = None;
+                self.taken_timer = None;
                 let returned = self.returned.take();
                 let (wait, interrupted) = returned.map_or((None, None), |of| (of.wait, of.interrupted));
                 if let Some((open, timers)) = interrupted {
@@ -207,7 +207,7 @@ impl WaitTracker {
                     }
                     // A handler of the signal runs. The wait is over only if the program does not repeat it.
                     if wait.is_none() && can_wait(open.call) {
-                        self.broken = Some(SignalledWait {
+                        self.signalled = Some(SignalledWait {
                             key: wait_key(&open),
                             began_ns: open.began_ns,
                             is_handled: false,
@@ -221,14 +221,14 @@ impl WaitTracker {
                     slept: false,
                     waker: None,
                 };
-                if let Some(broken) = &mut self.broken {
+                if let Some(signalled) = &mut self.signalled {
                     if *number == SIGRETURN {
-                        broken.is_handled = true;
-                    } else if broken.is_handled {
-                        if broken.key == wait_key(&open) {
-                            open.began_ns = broken.began_ns;
+                        signalled.is_handled = true;
+                    } else if signalled.is_handled {
+                        if signalled.key == wait_key(&open) {
+                            open.began_ns = signalled.began_ns;
                         }
-                        self.broken = None;
+                        self.signalled = None;
                     }
                 }
                 self.open = Some(open);
@@ -269,12 +269,12 @@ impl WaitTracker {
         // A periodic timer is set again when its expiry is taken: the wait that takes it was for the previous time.
         let before = self.timers.insert(timer, Timer { soft_ns, is_realtime, function });
         if let Some(before) = before.filter(|before| before.due_ns(system) <= now_ns && self.open.is_some()) {
-            self.taken = Some(before);
+            self.taken_timer = Some(before);
         }
     }
 
-    /// Returns the wait that the open call was, which has returned now. One that a signal interrupted is none, unless the
-    /// signal is what it waits for.
+    /// Closes the open call, which has returned, and returns its wait. A call that a signal interrupted is no wait,
+    /// unless the signal is what it waits for.
     fn finished_wait(&mut self, event: &Event, system: &SystemState, is_interrupted: bool) -> Option<Wait> {
         let open = self.open.take()?;
         if !can_wait(open.call) {
@@ -282,7 +282,7 @@ impl WaitTracker {
         }
         // An expired timer ends the wait, whether the thread slept for it or found it past; the last of several.
         let expired = self.timers.values().filter(|timer| timer.due_ns(system) <= event.t_ns);
-        let timer = expired.copied().chain(self.taken.take()).max_by_key(|timer| timer.due_ns(system));
+        let timer = expired.copied().chain(self.taken_timer.take()).max_by_key(|timer| timer.due_ns(system));
         // Timers of sleeps live no longer than their call.
         let sleep = self.functions.sleep;
         self.timers.retain(|_, timer| timer.function != sleep && timer.due_ns(system) > event.t_ns);
@@ -310,22 +310,22 @@ impl WaitTracker {
         })
     }
 
-    fn wait_method(&self, open: &OpenCall, timer: Option<Timer>) -> Option<Waits> {
+    fn wait_method(&self, open: &OpenCall, timer: Option<Timer>) -> Option<WaitKind> {
         let f = self.functions;
         let by = timer.map(|timer| timer.function);
         Some(match open.call {
-            Call::ClockNanosleep if open.arguments[1] & 1 == 1 => Waits::Nanosleep,
-            Call::Nanosleep | Call::ClockNanosleep => Waits::NanosleepRelative,
-            Call::Yield => timer.filter(|timer| timer.function == f.budget).map(|_| Waits::Deadline)?,
-            _ if by == Some(f.file) => Waits::Timerfd,
-            _ if by.is_some_and(|by| f.signals.contains(&by)) => Waits::TimerSignal,
-            Call::Futex if by.is_some() => Waits::TimedFutex,
-            Call::Futex => Waits::Futex,
-            Call::Poll if by.is_some() => Waits::TimedPoll,
+            Call::ClockNanosleep if open.arguments[1] & 1 == 1 => WaitKind::Nanosleep,
+            Call::Nanosleep | Call::ClockNanosleep => WaitKind::NanosleepRelative,
+            Call::Yield => timer.filter(|timer| timer.function == f.budget).map(|_| WaitKind::Deadline)?,
+            _ if by == Some(f.file) => WaitKind::Timerfd,
+            _ if by.is_some_and(|by| f.signals.contains(&by)) => WaitKind::TimerSignal,
+            Call::Futex if by.is_some() => WaitKind::TimedFutex,
+            Call::Futex => WaitKind::Futex,
+            Call::Poll if by.is_some() => WaitKind::TimedPoll,
             _ => match open.waker {
-                Some(Waker::Softirq) => Waits::Packet,
-                Some(Waker::Interrupt) => Waits::Interrupt,
-                _ => Waits::Read,
+                Some(Waker::Softirq) => WaitKind::Packet,
+                Some(Waker::Interrupt) => WaitKind::Interrupt,
+                _ => WaitKind::Read,
             },
         })
     }
@@ -339,7 +339,7 @@ impl Timer {
 }
 
 fn waker(event: &Event, system: &SystemState) -> Waker {
-    match system.innermost(event.cpu) {
+    match system.innermost_handler(event.cpu) {
         _ if !event.in_interrupt => Waker::Thread(event.pid),
         Some(HandlerKind::Device | HandlerKind::Vector) => Waker::Interrupt,
         Some(HandlerKind::Softirq) => Waker::Softirq,

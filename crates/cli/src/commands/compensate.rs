@@ -85,13 +85,13 @@ impl Args {
             wish,
             rounds: self.rounds as usize,
             turn_ns: self.duration,
-            files: (!self.no_file).then(|| ["uncompensated", "compensated"].map(|way| self.file(way))),
+            files: (!self.no_file).then(|| ["uncompensated", "compensated"].map(|way| self.run_file(way))),
         }
     }
 
     /// The run file of one of the two ways.
-    fn file(&self, way: &str) -> PathBuf {
-        let stem = self.output.clone().unwrap_or_else(|| host::default_name(&host::now_utc(), ""));
+    fn run_file(&self, way: &str) -> PathBuf {
+        let stem = self.output.clone().unwrap_or_else(|| host::default_file_name(&host::now_utc(), ""));
         let stem =
             if stem.extension().is_some_and(|e| e == "parquet") { stem.with_extension("") } else { stem };
         let name = stem.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -99,7 +99,7 @@ impl Args {
     }
 
     /// Checks the options, so that an error shows before a minute of measuring.
-    fn check(&self, task: &TaskSpec, plan: &CompensationPlan) -> Result<(), Error> {
+    fn check_options(&self, task: &TaskSpec, plan: &CompensationPlan) -> Result<(), Error> {
         if let Some(path) = &self.figure {
             output::check_figure_name(path, "--figure")?;
         }
@@ -107,14 +107,14 @@ impl Args {
             return Err(Error::bad_use(format!("{} exists already", path.display()))
                 .remedy("remove it, or choose another --output"));
         }
-        plan.check(task)
+        plan.check_task(task)
     }
 }
 
 /// Measures, recommends and proves.
 pub fn execute(args: &Args) -> CommandResult {
     let (task, plan) = (args.task_spec()?, args.plan());
-    args.check(&task, &plan)?;
+    args.check_options(&task, &plan)?;
     let open = || match args.no_file {
         true => FinishedParts::without_file(),
         false => kept_parts::open("compensate", &()),

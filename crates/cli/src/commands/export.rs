@@ -57,7 +57,7 @@ pub fn execute(args: &Args) -> CommandResult {
     output::check_not_input(output, std::slice::from_ref(&args.file))?;
     let asked = args.export_options()?;
     let run = args.run.open(&args.file)?;
-    let tasks = run.tasks(args.run.task.as_deref())?;
+    let tasks = run.task_numbers(args.run.task.as_deref())?;
     let mut worst_fitness = None;
     output::write_result_by(output, args.force.force, |out| {
         let (exported, warnings) = format.write(&run, &tasks, &asked, out)?.into_parts();
@@ -86,7 +86,7 @@ impl Args {
             purpose: self.wanted.purpose,
             requirements: self.requirements.clone(),
             burst_at_most: self.burst_at_most,
-            drive: self.drive.as_deref().map(catalog::known::<Drive>).transpose()?,
+            drive: self.drive.as_deref().map(catalog::known_device::<Drive>).transpose()?,
         })
     }
 }

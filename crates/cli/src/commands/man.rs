@@ -26,11 +26,14 @@ pub struct Args {
 pub fn execute(args: &Args, mut command: Command) -> CommandResult {
     command.build();
     match &args.directory {
-        None => show_page(&page("jitterlab", command)?)?,
+        None => show_page(&render_page("jitterlab", command)?)?,
         Some(directory) => {
             fs::create_dir_all(directory)?;
-            for (name, command) in pages(&command, "jitterlab") {
-                output::write_file(&directory.join(format!("{name}.1")), page(&name, command)?.as_bytes())?;
+            for (name, command) in command_pages(&command, "jitterlab") {
+                output::write_file(
+                    &directory.join(format!("{name}.1")),
+                    render_page(&name, command)?.as_bytes(),
+                )?;
             }
         }
     }
@@ -52,14 +55,14 @@ fn show_page(page: &str) -> Result<(), Error> {
 }
 
 /// A command and those below it, with the names of their pages.
-fn pages(command: &Command, name: &str) -> Vec<(String, Command)> {
+fn command_pages(command: &Command, name: &str) -> Vec<(String, Command)> {
     let own = (name.to_owned(), command.clone());
     let below = command.get_subcommands().filter(|below| below.get_name() != "help");
-    let below = below.flat_map(|below| pages(below, &format!("{name}-{}", below.get_name())));
+    let below = below.flat_map(|below| command_pages(below, &format!("{name}-{}", below.get_name())));
     std::iter::once(own).chain(below).collect()
 }
 
-fn page(name: &str, command: Command) -> Result<String, Error> {
+fn render_page(name: &str, command: Command) -> Result<String, Error> {
     let mut text = Vec::new();
     Man::new(command).title(name).render(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())

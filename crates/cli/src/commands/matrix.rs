@@ -77,7 +77,7 @@ impl Args {
     }
 
     /// The index of this matrix: the one in the directory, or a new one.
-    fn index(&self, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
+    fn existing_or_new_index(&self, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
         if let Some(index) = matrix::read_index(&self.output)? {
             return Ok(index);
         }
@@ -100,7 +100,7 @@ impl Args {
             time_ns: self.budget,
         };
         let (index, proposal) = request.plan(facts)?;
-        if let Some(proposal) = proposal.filter(Proposal::is_part) {
+        if let Some(proposal) = proposal.filter(Proposal::omits_cpus) {
             output::print_note(&words::cpu_choice_sentence(&proposal, words::MORE_CPUS));
         }
         Ok(index)
@@ -113,7 +113,7 @@ pub fn execute(args: &Args) -> CommandResult {
         output::check_figure_name(path, "--figure")?;
     }
     let facts = facts::read(&Root::system());
-    let mut index = args.index(&facts)?;
+    let mut index = args.existing_or_new_index(&facts)?;
     if !args.show {
         output::print_note(&words::plan_sentence(&index, OVERHEAD_NS, args.budget, &args.output));
     }

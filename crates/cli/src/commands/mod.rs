@@ -30,7 +30,7 @@ pub mod why;
 
 /// Without a command: the usual things to do.
 pub fn print_first_steps() -> CommandResult {
-    let usual = || wrap::break_long_lines(jitterlab_report::first_steps::USUAL_COMMANDS) + "\n";
+    let usual = || wrap::break_long_lines(jitterlab_report::usage_hints::USUAL_COMMANDS) + "\n";
     output::print(&wrap::with_columns(output::terminal_columns(), usual))?;
     Ok(Status::Fine)
 }

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use jitterlab_host::changes::{restore, unrestored_processes};
 use jitterlab_host::facts::Root;
-use jitterlab_host::isolate::{left_behind, restore};
-use jitterlab_host::scratch::sweep_usual_places;
-use jitterlab_host::trace_events::sweep;
+use jitterlab_host::scratch::remove_abandoned_folders;
+use jitterlab_host::trace_events::remove_stale_instances;
 use jitterlab_report::recovery;
 use jitterlab_trace::atomic_file;
 
@@ -32,16 +32,16 @@ pub fn execute(args: &Args) -> CommandResult {
     }
     let restored = restore(&Root::system());
     let done = restored.iter().map(|crashed| (crashed.process, crashed.changes, crashed.problems.as_slice()));
-    let mut left = sweep_usual_places();
-    left.extend(atomic_file::sweep(Path::new(".")));
-    output::print(&recovery::restoration_text(done, sweep(), &left))?;
+    let mut left = remove_abandoned_folders();
+    left.extend(atomic_file::remove_leftovers(Path::new(".")));
+    output::print(&recovery::restoration_text(done, remove_stale_instances(), &left))?;
     let complete = restored.iter().all(|crashed| crashed.problems.is_empty());
     Ok(if complete { Status::Fine } else { Status::CouldNotMeasure })
 }
 
 /// Reports, in any command, that a killed one has left this machine changed.
 pub fn print_restore_hint() {
-    let left = left_behind(&Root::system());
+    let left = unrestored_processes(&Root::system());
     if !left.is_empty() {
         output::print_note(&recovery::restore_hint(&left));
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_host::{self as host, Measurement, Recorded, Request, load};
+use jitterlab_host::{self as host, Measurement, RecordedRun, Request, load};
 use jitterlab_model::{Error, StopReason};
 use jitterlab_trace::RunWriter;
 
@@ -35,7 +35,7 @@ impl Args {
         measurement: Measurement,
         writer: Option<RunWriter>,
         interrupted: &AtomicBool,
-    ) -> Result<Recorded, Error> {
+    ) -> Result<RecordedRun, Error> {
         let mut progress = self.record.progress(measurement.info(), false);
         progress.purpose = self.wanted.purpose;
         let measured =
@@ -59,14 +59,14 @@ pub fn execute(args: &Args) -> CommandResult {
     let mut without_isolation = Vec::new();
     if request.isolate.is_some() {
         let measurement = Measurement::prepare(Request { isolate: None, why: false, ..request.clone() })?;
-        args.record.note(|| jitterlab_report::run::WITHOUT_ISOLATION_FIRST.into());
+        args.record.note_unless_quiet(|| jitterlab_report::run::WITHOUT_ISOLATION_FIRST.into());
         without_isolation = args.measure(measurement, None, &interrupted)?.run.summaries().cloned().collect();
     }
     let mut measurement = Measurement::prepare(request)?;
-    measurement.label(args.record.labels());
+    measurement.add_labels(args.record.labels());
     let writer = args.record.writer(measurement.info())?;
-    args.record.note(|| jitterlab_report::run::announcement(measurement.info()));
-    let Recorded { run, closed } = args.measure(measurement, writer, &interrupted)?;
+    args.record.note_unless_quiet(|| jitterlab_report::run::announcement(measurement.info()));
+    let RecordedRun { run, closed } = args.measure(measurement, writer, &interrupted)?;
     let result = MeasuredRun { without_isolation, ..run.with_verdict_for(args.wanted.purpose) };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
     let status = Status::from_fitness(args.record.show.show(&result)?);

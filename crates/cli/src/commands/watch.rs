@@ -1,7 +1,7 @@
 //! `jitterlab watch`: measure threads that run anyway.
 
-use jitterlab_host::watch::{Target, Watch, WatchRequest};
-use jitterlab_host::{self as host, Recorded};
+use jitterlab_host::watch::{Target, ThreadWatch, WatchRequest};
+use jitterlab_host::{self as host, RecordedRun};
 use jitterlab_model::Keep;
 use jitterlab_model::units::parse_duration_ns;
 
@@ -67,18 +67,18 @@ pub fn execute(args: &Args) -> CommandResult {
         duration_ns: Some(args.duration),
         command: std::env::args().collect(),
     };
-    let mut found = Watch::find(&request, &interrupted)?;
+    let mut found = ThreadWatch::find(&request, &interrupted)?;
     let specs: Vec<_> = found.info().tasks.iter().map(|task| task.spec.clone()).collect();
-    found.keep(args.keep.unwrap_or_else(|| host::keep_by_default(&specs, Some(args.duration))));
+    found.set_keep(args.keep.unwrap_or_else(|| host::default_keep(&specs, Some(args.duration))));
     found.add_labels(args.record.labels());
     let writer = args.record.writer(found.info())?;
-    args.record.note(|| jitterlab_report::run::found_threads_text(found.info()));
+    args.record.note_unless_quiet(|| jitterlab_report::run::found_threads_text(found.info()));
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());
     progress.purpose = args.wanted.purpose;
     let watched =
         host::record_watched(found, writer, &mut |underway| progress.update(underway), &interrupted);
     drop(progress);
-    let Recorded { run, closed } = watched?;
+    let RecordedRun { run, closed } = watched?;
     let run = run.with_verdict_for(args.wanted.purpose);
     let status = Status::from_fitness(args.record.show.show(&run)?);
     let saved = args.record.report_saved(&run);

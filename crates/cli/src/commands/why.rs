@@ -50,7 +50,7 @@ pub fn execute(args: &Args) -> CommandResult {
             Export::Perfetto => Format::Perfetto,
             Export::TraceDat => Format::TraceDat,
         };
-        let tasks = run.tasks(args.run.task.as_deref())?;
+        let tasks = run.task_numbers(args.run.task.as_deref())?;
         let (exported, warnings) =
             format.write(&run, &tasks, &ExportOptions::default(), &mut io::stdout().lock())?.into_parts();
         output::print_note(&export::summary_text(format, &exported, &warnings));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use jitterlab_model::TaskRun;
-use jitterlab_model::watched::{DueTimes, Waits};
+use jitterlab_model::watched::{DueTimeSource, WaitKind};
 use jitterlab_runs::{Hints, Run};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -126,7 +126,10 @@ fn a_watched_program_starts_when_it_says_itself() {
         let file = folder.path().join("watched.parquet");
         let tasks = Run::open(&file, &Hints::default()).unwrap().info().tasks.clone();
         let how = |task: &TaskRun| task.watched.as_ref().map(|watched| (watched.waits, watched.due));
-        let main = tasks.iter().position(|t| how(t) == Some((Waits::Nanosleep, DueTimes::OwnTimer))).unwrap();
+        let main = tasks
+            .iter()
+            .position(|t| how(t) == Some((WaitKind::Nanosleep, DueTimeSource::OwnTimer)))
+            .unwrap();
         assert_eq!(tasks[main].spec.period_ns, 2_000_000);
         let own = activations(&folder.path().join("own.parquet"), 0);
         let seen = activations(&file, main);

@@ -143,7 +143,7 @@ fn no_result_is_wider_than_the_terminal() {
         let kind: serde_json::Value = serde_json::from_str(&text).unwrap();
         kinds.insert(kind["kind"].as_str().unwrap().to_owned());
         for (columns, extent) in [40, 80, 100, 120].into_iter().flat_map(|columns| {
-            [Extent::Head, Extent::Answer, Extent::Details].map(|extent| (columns, extent))
+            [Extent::Conclusion, Extent::Answer, Extent::Details].map(|extent| (columns, extent))
         }) {
             let told = document.terminal_text(extent, Terminal { columns, ascii: false, colour: false });
             let coloured = document.terminal_text(extent, Terminal { columns, ascii: false, colour: true });

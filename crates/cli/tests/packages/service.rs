@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jitterlab_host::child::EndWithParent;
-use jitterlab_kernel::archive::Archive;
+use jitterlab_kernel::cpio::CpioArchive;
 use jitterlab_kernel::image::KernelChoice;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
@@ -126,7 +126,7 @@ fn the_service_is_installed_killed_upgraded_and_removed_under_systemd() {
     next_version(&unpacked, &name);
     pack(&unpacked, &packages.join("2.deb"));
 
-    let mut archive = Archive::new();
+    let mut archive = CpioArchive::new();
     archive.add_file("init", 0o755, INIT.as_bytes()).unwrap();
     archive.add_file("steps", 0o755, STEPS.as_bytes()).unwrap();
     archive.add_file("etc/systemd/system/steps.service", 0o644, UNIT.as_bytes()).unwrap();
@@ -173,7 +173,7 @@ fn pack(unpacked: &Path, package: &Path) {
 }
 
 /// Puts what is in a folder into an archive, without documents and lists that the guest does not read.
-fn put(archive: &mut Archive, root: &Path, folder: &Path) {
+fn put(archive: &mut CpioArchive, root: &Path, folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let (path, kind) = (entry.path(), entry.file_type().unwrap());
         let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();

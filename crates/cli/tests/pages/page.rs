@@ -275,7 +275,7 @@ fn write_causes(path: &Path) -> Value {
     };
     let mut writer = RunWriter::create(path, &info).unwrap();
     writer.append(0, &rows.collect::<Vec<_>>()).unwrap();
-    writer.causes(&RunCauses { tasks: vec![causes], ..RunCauses::default() }).unwrap();
+    writer.set_causes(&RunCauses { tasks: vec![causes], ..RunCauses::default() }).unwrap();
     writer.finish(info).unwrap();
     facts
 }

@@ -84,7 +84,7 @@ pub fn run_with_cause(folder: &Path, name: &str) -> PathBuf {
     let mut writer = RunWriter::create(&path, &info).unwrap();
     let row = Activation { start_ns: late_ns, end_ns: late_ns + 500, ..Activation::default() };
     writer.append(0, &[row]).unwrap();
-    writer.causes(&RunCauses { tasks: vec![known], ..RunCauses::default() }).unwrap();
+    writer.set_causes(&RunCauses { tasks: vec![known], ..RunCauses::default() }).unwrap();
     writer.finish(info).unwrap().path
 }
 

@@ -2,21 +2,21 @@
 
 use jitterlab_model::check::RemedyKind::{Host, Lasting, Machine};
 
-use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
+use super::{CheckContext, Rule, Ruling, Scope, fail, not_applicable, pass, unknown, warn};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "clocksource", scope: Scope::Kernel, ruling: check_clocksource },
     Rule { id: "tsc", scope: Scope::Hardware, ruling: check_tsc },
 ];
 
-fn check_clocksource(s: &Subject<'_>) -> Ruling {
+fn check_clocksource(s: &CheckContext<'_>) -> Ruling {
     let clock = &s.facts.clock;
     let Some(source) = clock.source.as_deref() else { return unknown() };
     let better = clock.available.iter().find(|name| is_fast(name));
     let switch = |ruling: Ruling| match better {
         Some(better) => ruling
-            .write_file(better, "/sys/devices/system/clocksource/clocksource0/current_clocksource")
-            .kernel_parameter(format!("clocksource={better}")),
+            .advise_write(better, "/sys/devices/system/clocksource/clocksource0/current_clocksource")
+            .advise_parameter(format!("clocksource={better}")),
         None if s.in_virtual_machine() => ruling.advise(Host, "paravirtual"),
         None => ruling.advise(Machine, "dmesg"),
     };
@@ -35,7 +35,7 @@ fn is_fast(source: &str) -> bool {
         .contains(&source)
 }
 
-fn check_tsc(s: &Subject<'_>) -> Ruling {
+fn check_tsc(s: &CheckContext<'_>) -> Ruling {
     let processor = &s.facts.processor;
     // Arm's architecture: it counts at one frequency, in a power domain that is always on.
     if s.facts.clock.available.iter().any(|name| name == "arch_sys_counter") {
@@ -57,7 +57,7 @@ fn check_tsc(s: &Subject<'_>) -> Ruling {
         _ if s.in_virtual_machine() => {
             warn("not-promised-to-guest").with("missing", missing).advise(Host, "host")
         }
-        [one] if one == "nonstop_tsc" => warn("stops").kernel_parameter("processor.max_cstate=1"),
-        _ => warn("not-promised").with("missing", missing).kernel_parameter("idle=poll"),
+        [one] if one == "nonstop_tsc" => warn("stops").advise_parameter("processor.max_cstate=1"),
+        _ => warn("not-promised").with("missing", missing).advise_parameter("idle=poll"),
     }
 }

@@ -4,66 +4,66 @@ use jitterlab_model::CpuSet;
 use jitterlab_model::check::RemedyKind::{Command, Host, Lasting, Machine};
 use jitterlab_model::facts::{Interrupt, Preemption};
 
-use super::{Rule, Ruling, Scope, Subject, alternatives, not_applicable, pass, unknown, warn};
+use super::{CheckContext, Rule, Ruling, Scope, not_applicable, pass, shell_alternatives, unknown, warn};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "irq-affinity", scope: Scope::Kernel, ruling: check_irq_affinity },
     Rule { id: "default-irq-affinity", scope: Scope::Kernel, ruling: check_default_affinity },
     Rule { id: "irqbalance", scope: Scope::Kernel, ruling: check_irqbalance },
-    Rule { id: "threaded-interrupts", scope: Scope::Kernel, ruling: check_threaded },
+    Rule { id: "threaded-interrupts", scope: Scope::Kernel, ruling: check_threaded_interrupts },
     Rule { id: "smi", scope: Scope::Kernel, ruling: check_smi },
 ];
 
 /// CPUs that an interrupt goes to, as far as known.
-fn goes_to(line: &Interrupt) -> Option<&CpuSet> {
+fn target_cpus(line: &Interrupt) -> Option<&CpuSet> {
     line.effective.as_ref().filter(|set| !set.is_empty()).or(line.affinity.as_ref())
 }
 
-fn check_irq_affinity(s: &Subject<'_>) -> Ruling {
+fn check_irq_affinity(s: &CheckContext<'_>) -> Ruling {
     let devices = || s.facts.interrupts.lines.iter().filter(|line| line.is_device());
     if s.facts.cpus.len() == 1 {
         return not_applicable("one-cpu");
     }
-    if devices().all(|line| goes_to(line).is_none()) {
+    if devices().all(|line| target_cpus(line).is_none()) {
         return unknown();
     }
     let mut here: Vec<&Interrupt> =
-        devices().filter(|line| goes_to(line).is_some_and(|cpus| cpus.overlaps(s.cpus))).collect();
+        devices().filter(|line| target_cpus(line).is_some_and(|cpus| cpus.overlaps(s.cpus))).collect();
     if here.is_empty() {
         return pass("none");
     }
     let movable = || here.iter().filter(|line| !line.fixed).map(|line| &line.id);
     let file = (movable().next().is_some())
-        .then(|| format!("/proc/irq/{}/smp_affinity_list", alternatives(movable())));
+        .then(|| format!("/proc/irq/{}/smp_affinity_list", shell_alternatives(movable())));
     here.sort_by_key(|line| std::cmp::Reverse(line.total()));
     let lines: Vec<String> = here.iter().map(|line| format!("{} ({})", line.id, line.name)).collect();
     match file {
         Some(file) => warn("here")
-            .run_option(format!("--isolate {}", s.cpus))
-            .write_file(s.others(), &file)
-            .kernel_parameter(format!("irqaffinity={}", s.others())),
-        None => warn("fixed").kernel_parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus)),
+            .advise_option(format!("--isolate {}", s.cpus))
+            .advise_write(s.other_cpus(), &file)
+            .advise_parameter(format!("irqaffinity={}", s.other_cpus())),
+        None => warn("fixed").advise_parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus)),
     }
     .with("lines", lines)
 }
 
-fn check_default_affinity(s: &Subject<'_>) -> Ruling {
+fn check_default_affinity(s: &CheckContext<'_>) -> Ruling {
     match &s.facts.interrupts.default_affinity {
         None => unknown(),
         Some(_) if s.facts.cpus.len() == 1 => not_applicable("one-cpu"),
         Some(cpus) if cpus.overlaps(s.cpus) => {
-            let online = cpus.and(&s.facts.online());
+            let online = cpus.and(&s.facts.online_cpus());
             warn("includes")
                 .with("set", &online)
                 .with("shared", &online.and(s.cpus))
-                .write_file(s.others().to_mask(), "/proc/irq/default_smp_affinity")
-                .kernel_parameter(format!("irqaffinity={}", s.others()))
+                .advise_write(s.other_cpus().to_mask(), "/proc/irq/default_smp_affinity")
+                .advise_parameter(format!("irqaffinity={}", s.other_cpus()))
         }
         Some(cpus) => pass("apart").with("set", cpus),
     }
 }
 
-fn check_irqbalance(s: &Subject<'_>) -> Ruling {
+fn check_irqbalance(s: &CheckContext<'_>) -> Ruling {
     let kept_off = |set: &Option<CpuSet>| set.as_ref().is_some_and(|cpus| s.cpus.without(cpus).is_empty());
     match s.facts.interrupts.irqbalance_running {
         None => unknown(),
@@ -75,17 +75,17 @@ fn check_irqbalance(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn check_threaded(s: &Subject<'_>) -> Ruling {
+fn check_threaded_interrupts(s: &CheckContext<'_>) -> Ruling {
     let kernel = &s.facts.kernel;
     match (kernel.preemption, kernel.command_line.is_some()) {
         (Some(Preemption::RealTime), _) => pass("always"),
         (_, true) if kernel.parameter("threadirqs").is_some() => pass("asked-for"),
-        (Some(_), true) => warn("no").kernel_parameter("threadirqs"),
+        (Some(_), true) => warn("no").advise_parameter("threadirqs"),
         _ => unknown(),
     }
 }
 
-fn check_smi(s: &Subject<'_>) -> Ruling {
+fn check_smi(s: &CheckContext<'_>) -> Ruling {
     let counts: Vec<u64> = s.facts.cpus.iter().filter_map(|cpu| cpu.smi_count).collect();
     let x86 =
         s.facts.kernel.architecture.as_deref().is_none_or(|name| name.ends_with("86") || name == "x86_64");

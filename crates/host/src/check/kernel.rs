@@ -3,7 +3,7 @@
 use jitterlab_model::check::RemedyKind::{Host, Lasting};
 use jitterlab_model::facts::Preemption;
 
-use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
+use super::{CheckContext, Rule, Ruling, Scope, fail, not_applicable, pass, unknown, warn};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "preemption", scope: Scope::Kernel, ruling: check_preemption },
@@ -18,16 +18,16 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "real-time-core", scope: Scope::Kernel, ruling: check_real_time_core },
 ];
 
-fn check_preemption(s: &Subject<'_>) -> Ruling {
+fn check_preemption(s: &CheckContext<'_>) -> Ruling {
     let kernel = &s.facts.kernel;
     let Some(model) = kernel.preemption else { return unknown() };
     let choose_full = |ruling: Ruling| match kernel.preemption_dynamic {
         // A switch that is not there, or that a locked-down kernel keeps shut, is no remedy.
-        Some(true) if kernel.preemption_switch == Some(false) => ruling.kernel_parameter("preempt=full"),
+        Some(true) if kernel.preemption_switch == Some(false) => ruling.advise_parameter("preempt=full"),
         Some(true) => {
-            ruling.write_file("full", "/sys/kernel/debug/sched/preempt").kernel_parameter("preempt=full")
+            ruling.advise_write("full", "/sys/kernel/debug/sched/preempt").advise_parameter("preempt=full")
         }
-        _ => install_rt(ruling, s),
+        _ => advise_rt_kernel(ruling, s),
     };
     match model {
         Preemption::RealTime | Preemption::Full => pass("full").with("model", model.to_string().as_str()),
@@ -37,16 +37,16 @@ fn check_preemption(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn check_preempt_rt(s: &Subject<'_>) -> Ruling {
+fn check_preempt_rt(s: &CheckContext<'_>) -> Ruling {
     match s.facts.kernel.preemption {
         Some(Preemption::RealTime) => pass("yes"),
-        Some(other) => install_rt(warn("no").with("model", other.to_string().as_str()), s),
+        Some(other) => advise_rt_kernel(warn("no").with("model", other.to_string().as_str()), s),
         None => unknown(),
     }
 }
 
-/// The way to a real-time kernel on this distribution, or from the host that supplies the kernel.
-fn install_rt(ruling: Ruling, s: &Subject<'_>) -> Ruling {
+/// Advises how to get a real-time kernel from this distribution, or from the host that supplies the kernel.
+fn advise_rt_kernel(ruling: Ruling, s: &CheckContext<'_>) -> Ruling {
     if s.facts.is_kernel_of_host() {
         return ruling.advise(Host, "install-host");
     }
@@ -74,22 +74,22 @@ fn install_rt(ruling: Ruling, s: &Subject<'_>) -> Ruling {
     .advise(Lasting, advice)
 }
 
-fn check_high_resolution_timers(s: &Subject<'_>) -> Ruling {
+fn check_high_resolution_timers(s: &CheckContext<'_>) -> Ruling {
     let clock = &s.facts.clock;
     match (clock.high_resolution, clock.resolution_ns) {
         (Some(true), Some(ns)) => pass("on").with("resolution_ns", ns),
         (Some(false), Some(ns)) => {
-            let ruling = fail("off").with("resolution_ns", ns).delay_us(ns as i64 / 1_000);
+            let ruling = fail("off").with("resolution_ns", ns).with_delay_us(ns as i64 / 1_000);
             match s.facts.kernel.parameter("highres") {
                 Some("off") => ruling.advise(Lasting, "take-off"),
-                _ => ruling.kernel_parameter("highres=on").advise(Lasting, "build"),
+                _ => ruling.advise_parameter("highres=on").advise(Lasting, "build"),
             }
         }
         _ => unknown(),
     }
 }
 
-fn check_tick(s: &Subject<'_>) -> Ruling {
+fn check_tick(s: &CheckContext<'_>) -> Ruling {
     let kernel = &s.facts.kernel;
     let set = |option: &str| kernel.options.get(option).is_some_and(|value| value == "y");
     let ruling = match () {
@@ -104,44 +104,44 @@ fn check_tick(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn check_rt_throttling(s: &Subject<'_>) -> Ruling {
+fn check_rt_throttling(s: &CheckContext<'_>) -> Ruling {
     const NAME: &str = "kernel.sched_rt_runtime_us";
     let scheduler = &s.facts.scheduler;
     let Some((runtime, period)) = scheduler.rt_runtime_us.zip(scheduler.rt_period_us) else {
         return unknown();
     };
     match runtime {
-        0 => fail("no-time").sysctl(NAME, "950000"),
+        0 => fail("no-time").advise_sysctl(NAME, "950000"),
         _ if runtime < 0 || runtime >= period => pass("off"),
         _ => warn("on")
             .with("runtime_us", runtime)
             .with("period_us", period)
             .with("pause_us", period - runtime)
-            .sysctl(NAME, "-1"),
+            .advise_sysctl(NAME, "-1"),
     }
 }
 
-/// Ticks of all processors at once, which then wait for one lock.
-fn check_skew_tick(s: &Subject<'_>) -> Ruling {
+/// Checks if the ticks of all processors come at once and then wait for one lock.
+fn check_skew_tick(s: &CheckContext<'_>) -> Ruling {
     match (s.facts.kernel.command_line.as_ref(), s.facts.kernel.parameter("skew_tick")) {
         (None, _) => unknown(),
         _ if s.facts.cpus.len() < 2 => not_applicable("one-cpu"),
         (_, Some("1")) => pass("apart"),
-        _ => warn("together").kernel_parameter("skew_tick=1"),
+        _ => warn("together").advise_parameter("skew_tick=1"),
     }
 }
 
-fn check_timer_migration(s: &Subject<'_>) -> Ruling {
+fn check_timer_migration(s: &CheckContext<'_>) -> Ruling {
     match s.facts.scheduler.timer_migration {
         Some(false) => pass("off"),
         Some(true) if s.facts.cpus.len() == 1 => not_applicable("one-cpu"),
-        Some(true) => warn("on").sysctl("kernel.timer_migration", "0"),
+        Some(true) => warn("on").advise_sysctl("kernel.timer_migration", "0"),
         None => unknown(),
     }
 }
 
 /// Rules on a detector of locked-up CPUs, which should not watch the real-time CPUs.
-fn detector_ruling(s: &Subject<'_>, on: Option<bool>, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
+fn detector_ruling(s: &CheckContext<'_>, on: Option<bool>, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
     let elsewhere = s.facts.scheduler.watchdog_cpus.as_ref().is_some_and(|watched| !watched.overlaps(s.cpus));
     match on {
         Some(false) => pass("off"),
@@ -151,30 +151,30 @@ fn detector_ruling(s: &Subject<'_>, on: Option<bool>, remedy: impl FnOnce(Ruling
     }
 }
 
-fn check_nmi_watchdog(s: &Subject<'_>) -> Ruling {
+fn check_nmi_watchdog(s: &CheckContext<'_>) -> Ruling {
     detector_ruling(s, s.facts.scheduler.nmi_watchdog, |ruling| {
-        ruling.sysctl_now("kernel.nmi_watchdog", 0).kernel_parameter("nmi_watchdog=0")
+        ruling.advise_sysctl_now("kernel.nmi_watchdog", 0).advise_parameter("nmi_watchdog=0")
     })
 }
 
-fn check_soft_watchdog(s: &Subject<'_>) -> Ruling {
+fn check_soft_watchdog(s: &CheckContext<'_>) -> Ruling {
     detector_ruling(s, s.facts.scheduler.soft_watchdog, |ruling| {
-        ruling.sysctl_now("kernel.watchdog_cpumask", s.others()).kernel_parameter("nosoftlockup")
+        ruling.advise_sysctl_now("kernel.watchdog_cpumask", s.other_cpus()).advise_parameter("nosoftlockup")
     })
 }
 
-fn check_real_time_core(s: &Subject<'_>) -> Ruling {
+fn check_real_time_core(s: &CheckContext<'_>) -> Ruling {
     let cores = &s.facts.real_time_cores;
     let built = |option: &str| s.facts.kernel.options.get(option).is_some_and(|value| value == "y");
     let runs = cores.evl_state.as_deref().is_none_or(|state| state == "running");
     let ruling = match (&cores.cobalt, &cores.evl) {
         (Some(version), _) => pass("cobalt").with("version", version),
         (None, Some(_)) if !runs => warn("evl-stopped")
-            .write_file("start", "/sys/devices/virtual/evl/control/state")
-            .kernel_parameter("evl.state=enabled"),
+            .advise_write("start", "/sys/devices/virtual/evl/control/state")
+            .advise_parameter("evl.state=enabled"),
         (None, Some(abi)) => pass("evl").with("version", abi),
-        (None, None) if built("XENOMAI") => warn("cobalt-stopped").kernel_parameter("xenomai.state=enabled"),
-        (None, None) if built("EVL") => warn("evl-stopped").kernel_parameter("evl.state=enabled"),
+        (None, None) if built("XENOMAI") => warn("cobalt-stopped").advise_parameter("xenomai.state=enabled"),
+        (None, None) if built("EVL") => warn("evl-stopped").advise_parameter("evl.state=enabled"),
         (None, None) => not_applicable("none"),
     };
     match &cores.gravity {

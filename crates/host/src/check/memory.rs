@@ -2,7 +2,7 @@
 
 use jitterlab_model::check::RemedyKind::{Lasting, Machine};
 
-use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
+use super::{CheckContext, Rule, Ruling, Scope, fail, not_applicable, pass, unknown, warn};
 
 /// Below this share of free memory the kernel starts to reclaim pages.
 const SCARCE_FREE_SHARE: f64 = 0.05;
@@ -16,14 +16,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "swappiness", scope: Scope::Kernel, ruling: check_swappiness },
     Rule { id: "free-memory", scope: Scope::Kernel, ruling: check_free_memory },
     Rule { id: "huge-pages", scope: Scope::Kernel, ruling: check_huge_pages },
-    Rule { id: "memory-statistics", scope: Scope::Kernel, ruling: check_statistics },
+    Rule { id: "memory-statistics", scope: Scope::Kernel, ruling: check_vm_statistics },
     Rule { id: "same-page-merging", scope: Scope::Kernel, ruling: check_same_page_merging },
     Rule { id: "access-times", scope: Scope::Kernel, ruling: check_access_times },
     Rule { id: "numa-balancing", scope: Scope::Kernel, ruling: check_numa_balancing },
-    Rule { id: "memory-errors", scope: Scope::Hardware, ruling: check_errors },
+    Rule { id: "memory-errors", scope: Scope::Hardware, ruling: check_memory_errors },
 ];
 
-fn check_swap(s: &Subject<'_>) -> Ruling {
+fn check_swap(s: &CheckContext<'_>) -> Ruling {
     let memory = &s.facts.memory;
     match memory.swap_total_bytes {
         None => unknown(),
@@ -31,24 +31,24 @@ fn check_swap(s: &Subject<'_>) -> Ruling {
         Some(bytes) => warn("there")
             .with("total_bytes", bytes)
             .with("used_bytes", memory.swap_used_bytes.unwrap_or(0))
-            .command("swapoff -a")
+            .advise_command("swapoff -a")
             .advise(Lasting, "fstab"),
     }
 }
 
-fn check_swappiness(s: &Subject<'_>) -> Ruling {
+fn check_swappiness(s: &CheckContext<'_>) -> Ruling {
     let memory = &s.facts.memory;
     match (memory.swap_total_bytes, memory.swappiness) {
         (Some(0), _) => pass("without-effect"),
         (Some(_), Some(low)) if low <= LOW_SWAPPINESS => pass("set").with("swappiness", u64::from(low)),
         (Some(_), Some(high)) => warn("set")
             .with("swappiness", u64::from(high))
-            .sysctl("vm.swappiness", &LOW_SWAPPINESS.to_string()),
+            .advise_sysctl("vm.swappiness", &LOW_SWAPPINESS.to_string()),
         _ => unknown(),
     }
 }
 
-fn check_free_memory(s: &Subject<'_>) -> Ruling {
+fn check_free_memory(s: &CheckContext<'_>) -> Ruling {
     let memory = &s.facts.memory;
     let Some((available, total)) = memory.available_bytes.zip(memory.total_bytes).filter(|(_, t)| *t > 0)
     else {
@@ -62,13 +62,13 @@ fn check_free_memory(s: &Subject<'_>) -> Ruling {
     ruling.with("free_bytes", available).with("total_bytes", total)
 }
 
-fn check_huge_pages(s: &Subject<'_>) -> Ruling {
+fn check_huge_pages(s: &CheckContext<'_>) -> Ruling {
     match s.facts.memory.huge_pages.as_deref() {
         None => not_applicable("none"),
         Some("always") => warn("set")
             .with("setting", "always")
-            .write_file("madvise", "/sys/kernel/mm/transparent_hugepage/enabled")
-            .kernel_parameter("transparent_hugepage=madvise"),
+            .advise_write("madvise", "/sys/kernel/mm/transparent_hugepage/enabled")
+            .advise_parameter("transparent_hugepage=madvise"),
         Some("madvise") => pass("on-request"),
         Some(other) => pass("set").with("setting", other),
     }
@@ -77,25 +77,25 @@ fn check_huge_pages(s: &Subject<'_>) -> Ruling {
 /// Seconds between collections that tuned's profile for real time asks for.
 const STATISTICS_S: u64 = 10;
 
-fn check_statistics(s: &Subject<'_>) -> Ruling {
+fn check_vm_statistics(s: &CheckContext<'_>) -> Ruling {
     match s.facts.memory.stat_interval_s {
         None => unknown(),
         Some(seconds) if seconds >= STATISTICS_S => pass("every").with("seconds", seconds),
-        Some(seconds) => {
-            warn("every").with("seconds", seconds).sysctl("vm.stat_interval", &STATISTICS_S.to_string())
-        }
+        Some(seconds) => warn("every")
+            .with("seconds", seconds)
+            .advise_sysctl("vm.stat_interval", &STATISTICS_S.to_string()),
     }
 }
 
-fn check_same_page_merging(s: &Subject<'_>) -> Ruling {
+fn check_same_page_merging(s: &CheckContext<'_>) -> Ruling {
     match s.facts.memory.same_page_merging {
         None => not_applicable("none"),
         Some(false) => pass("off"),
-        Some(true) => warn("on").write_file(0, "/sys/kernel/mm/ksm/run").advise(Lasting, "ksmtuned"),
+        Some(true) => warn("on").advise_write(0, "/sys/kernel/mm/ksm/run").advise(Lasting, "ksmtuned"),
     }
 }
 
-fn check_access_times(s: &Subject<'_>) -> Ruling {
+fn check_access_times(s: &CheckContext<'_>) -> Ruling {
     match &s.facts.memory.access_times {
         None => unknown(),
         Some(places) if places.is_empty() => pass("seldom"),
@@ -103,20 +103,20 @@ fn check_access_times(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn check_numa_balancing(s: &Subject<'_>) -> Ruling {
+fn check_numa_balancing(s: &CheckContext<'_>) -> Ruling {
     let nodes = s.facts.cpus.iter().filter_map(|cpu| cpu.numa_node).max().map_or(0, |last| last + 1);
     match s.facts.scheduler.numa_balancing {
         Some(false) => pass("off"),
         Some(true) if nodes < 2 => pass("without-effect"),
         Some(true) => warn("on")
             .with("nodes", u64::from(nodes))
-            .sysctl_now("kernel.numa_balancing", 0)
-            .kernel_parameter("numa_balancing=disable"),
+            .advise_sysctl_now("kernel.numa_balancing", 0)
+            .advise_parameter("numa_balancing=disable"),
         None => not_applicable("none"),
     }
 }
 
-fn check_errors(s: &Subject<'_>) -> Ruling {
+fn check_memory_errors(s: &CheckContext<'_>) -> Ruling {
     let activity = &s.facts.activity;
     let line = s.facts.interrupts.lines.iter().find(|line| line.id == "MCE");
     let machine_checks = line.map_or(0, |line| line.total());

@@ -30,16 +30,16 @@ const TOPICS: &[(&str, &[Rule])] = &[
     ("surroundings", platform::RULES),
 ];
 
-/// Object of the checks: a machine, and the CPUs on it that real-time tasks would run on.
-struct Subject<'a> {
+/// Facts of a machine, and the CPUs on it that real-time tasks would run on.
+struct CheckContext<'a> {
     facts: &'a SystemFacts,
     cpus: &'a CpuSet,
 }
 
-impl Subject<'_> {
-    /// The CPUs for everything else. All of them where the real-time tasks leave none.
-    fn others(&self) -> CpuSet {
-        let online = self.facts.online();
+impl CheckContext<'_> {
+    /// CPUs that are not for real-time tasks. All online ones where the real-time tasks leave none.
+    fn other_cpus(&self) -> CpuSet {
+        let online = self.facts.online_cpus();
         let others = online.without(self.cpus);
         if others.is_empty() { online } else { others }
     }
@@ -49,13 +49,13 @@ impl Subject<'_> {
     }
 }
 
-/// `/sys/.../cpu3/FILE` or `/sys/.../cpu{2,3}/FILE`, as a shell takes it.
+/// Path of a file of each CPU, as a shell takes it: `/sys/.../cpu3/FILE` or `/sys/.../cpu{2,3}/FILE`.
 fn cpu_file(cpus: &CpuSet, file: &str) -> String {
-    format!("/sys/devices/system/cpu/cpu{}/{file}", alternatives(cpus.iter()))
+    format!("/sys/devices/system/cpu/cpu{}/{file}", shell_alternatives(cpus.iter()))
 }
 
-/// `3` or `{2,3}`, as a shell takes it.
-fn alternatives(words: impl Iterator<Item = impl ToString>) -> String {
+/// Joins words to shell alternatives: `3` or `{2,3}`.
+fn shell_alternatives(words: impl Iterator<Item = impl ToString>) -> String {
     let words: Vec<String> = words.map(|word| word.to_string()).collect();
     if words.len() == 1 { words.concat() } else { format!("{{{}}}", words.join(",")) }
 }
@@ -75,7 +75,7 @@ enum Scope {
 struct Rule {
     id: &'static str,
     scope: Scope,
-    ruling: fn(&Subject<'_>) -> Ruling,
+    ruling: fn(&CheckContext<'_>) -> Ruling,
 }
 
 /// Outcome of a rule: ids of words, and the quantities in them.
@@ -87,14 +87,14 @@ struct Ruling {
 }
 
 impl Ruling {
-    /// A quantity that the words of the finding and of its advice are about.
+    /// Adds a named quantity, which the words of the finding and of its advice contain.
     fn with(mut self, name: &str, value: impl Into<Value>) -> Ruling {
         self.values.insert(name.into(), value.into());
         self
     }
 
     /// Sets the longest delay in µs that this finding can cause here.
-    fn delay_us(self, us: i64) -> Ruling {
+    fn with_delay_us(self, us: i64) -> Ruling {
         self.with(COSTS, us.saturating_mul(1_000))
     }
 
@@ -107,34 +107,34 @@ impl Ruling {
         self.with_remedy(kind, Action::Advice(id.into()))
     }
 
-    fn command(self, command: impl Into<String>) -> Ruling {
+    fn advise_command(self, command: impl Into<String>) -> Ruling {
         self.with_remedy(RemedyKind::Command, Action::Exact(command.into()))
     }
 
-    /// Writes to a file of the kernel, or to several as a shell names them.
-    fn write_file(self, value: impl std::fmt::Display, files: &str) -> Ruling {
+    /// Advises to write to a file of the kernel, or to several as a shell names them.
+    fn advise_write(self, value: impl std::fmt::Display, files: &str) -> Ruling {
         let action = Action::Set { value: value.to_string(), files: files.into() };
         self.with_remedy(RemedyKind::Command, action)
     }
 
-    /// A `sysctl` until the next start.
-    fn sysctl_now(self, name: &str, value: impl std::fmt::Display) -> Ruling {
+    /// Advises a `sysctl` until the next boot.
+    fn advise_sysctl_now(self, name: &str, value: impl std::fmt::Display) -> Ruling {
         let action = Action::Sysctl { name: name.into(), value: value.to_string() };
         self.with_remedy(RemedyKind::Command, action)
     }
 
-    fn kernel_parameter(self, parameter: impl Into<String>) -> Ruling {
+    fn advise_parameter(self, parameter: impl Into<String>) -> Ruling {
         self.with_remedy(RemedyKind::KernelParameter, Action::Exact(parameter.into()))
     }
 
-    fn run_option(self, option: impl Into<String>) -> Ruling {
+    fn advise_option(self, option: impl Into<String>) -> Ruling {
         self.with_remedy(RemedyKind::Option, Action::Exact(option.into()))
     }
 
-    /// A `sysctl`, now and in its file.
-    fn sysctl(self, name: &str, value: &str) -> Ruling {
+    /// Advises a `sysctl`, now and in its file.
+    fn advise_sysctl(self, name: &str, value: &str) -> Ruling {
         self.with("sysctl", format!("{name} = {value}").as_str())
-            .sysctl_now(name, value)
+            .advise_sysctl_now(name, value)
             .advise(RemedyKind::Lasting, "sysctl-line")
     }
 }
@@ -164,18 +164,18 @@ fn unknown() -> Ruling {
     not_applicable("unreadable")
 }
 
-/// The CPUs to look at when none are named: the isolated ones, or the one that a single task would get.
+/// Default of the CPUs to check: the isolated ones, or the one that a single task would get.
 pub fn cpus_to_check(facts: &SystemFacts) -> CpuSet {
-    let isolated = facts.isolation.isolated.clone().unwrap_or_default().and(&facts.usable());
-    if isolated.is_empty() { choose_cpus(facts, &[TaskSpec::default()]).measured() } else { isolated }
+    let isolated = facts.isolation.isolated.clone().unwrap_or_default().and(&facts.usable_cpus());
+    if isolated.is_empty() { choose_cpus(facts, &[TaskSpec::default()]).measured_cpus() } else { isolated }
 }
 
 /// Checks a machine for real-time tasks on these CPUs (see [`cpus_to_check`]).
 pub fn check(facts: &SystemFacts, cpus: &CpuSet) -> CheckReport {
-    let subject = Subject { facts, cpus };
+    let context = CheckContext { facts, cpus };
     let checks: Vec<Check> = TOPICS
         .iter()
-        .flat_map(|(topic, rules)| rules.iter().map(|rule| check_rule(topic, rule, &subject)))
+        .flat_map(|(topic, rules)| rules.iter().map(|rule| apply_rule(topic, rule, &context)))
         .collect();
     CheckReport {
         machine: facts.clone(),
@@ -195,19 +195,19 @@ pub fn check_run(info: &RunInfo) -> Option<CheckReport> {
     Some(check(facts, &if used.is_empty() { cpus_to_check(facts) } else { used }))
 }
 
-fn check_rule(topic: &str, rule: &Rule, subject: &Subject<'_>) -> Check {
-    let mut ruling = (rule.ruling)(subject).with("cpus", subject.cpus);
+fn apply_rule(topic: &str, rule: &Rule, context: &CheckContext<'_>) -> Check {
+    let mut ruling = (rule.ruling)(context).with("cpus", context.cpus);
     match rule.scope {
-        Scope::Hardware if subject.in_virtual_machine() && ruling.status == Status::NotApplicable => {
+        Scope::Hardware if context.in_virtual_machine() && ruling.status == Status::NotApplicable => {
             ruling = ruling.advise(RemedyKind::Host, "host");
         }
-        Scope::Kernel | Scope::Hardware if subject.facts.virtualisation.container.is_some() => {
+        Scope::Kernel | Scope::Hardware if context.facts.virtualisation.container.is_some() => {
             // The kernel is the host's, and its files are read-only in here.
             for remedy in ruling.remedies.iter_mut().filter(|remedy| remedy.kind != RemedyKind::Option) {
                 remedy.kind = RemedyKind::Host;
             }
         }
-        Scope::Kernel | Scope::Hardware if subject.facts.is_kernel_of_host() => {
+        Scope::Kernel | Scope::Hardware if context.facts.is_kernel_of_host() => {
             // The host gives this machine its kernel and command line.
             let of_host = |kind| matches!(kind, RemedyKind::KernelParameter | RemedyKind::Machine);
             for remedy in ruling.remedies.iter_mut().filter(|remedy| of_host(remedy.kind)) {

@@ -3,7 +3,7 @@
 use jitterlab_model::check::RemedyKind::{Command, Host, Lasting};
 use jitterlab_model::facts::{GroupLimit, Limit};
 
-use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
+use super::{CheckContext, Rule, Ruling, Scope, fail, not_applicable, pass, unknown, warn};
 
 /// Memory that a control program of ordinary size locks.
 const LOCKED_BYTES: u64 = 64 << 20;
@@ -21,8 +21,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "allowed-cpus", scope: Scope::Process, ruling: check_allowed_cpus },
 ];
 
-/// Adds the option that a container engine needs: podman takes those of docker.
-fn add_engine_option(ruling: Ruling, s: &Subject<'_>) -> Ruling {
+/// Advises the option that a container engine needs: podman takes those of docker.
+fn add_engine_option(ruling: Ruling, s: &CheckContext<'_>) -> Ruling {
     let podman = |kind: &str| matches!(kind, "podman" | "libpod");
     let engine =
         if s.facts.virtualisation.container.as_deref().is_some_and(podman) { "podman" } else { "docker" };
@@ -31,14 +31,14 @@ fn add_engine_option(ruling: Ruling, s: &Subject<'_>) -> Ruling {
 
 /// Adds the ways to get a limit: by a capability or a line for the user, in a container from the user who
 /// starts it.
-fn add_limit_remedies(ruling: Ruling, s: &Subject<'_>) -> Ruling {
+fn add_limit_remedies(ruling: Ruling, s: &CheckContext<'_>) -> Ruling {
     if s.facts.virtualisation.container.is_some() {
         return add_engine_option(ruling, s);
     }
     ruling.advise(Command, "setcap").advise(Lasting, "limits-line")
 }
 
-fn check_rtprio(s: &Subject<'_>) -> Ruling {
+fn check_rtprio(s: &CheckContext<'_>) -> Ruling {
     match (s.facts.process.can_use_any_priority(), s.facts.process.limits.rtprio) {
         (Some(true), _) => pass("capability"),
         (_, Some(Limit::Unlimited)) => pass("no-limit"),
@@ -51,7 +51,7 @@ fn check_rtprio(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn check_memlock(s: &Subject<'_>) -> Ruling {
+fn check_memlock(s: &CheckContext<'_>) -> Ruling {
     match (s.facts.process.can_lock_any_memory(), s.facts.process.limits.memlock) {
         (Some(true), _) => pass("capability"),
         (_, Some(Limit::Unlimited)) => pass("no-limit"),
@@ -61,7 +61,7 @@ fn check_memlock(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn check_dma_latency(s: &Subject<'_>) -> Ruling {
+fn check_dma_latency(s: &CheckContext<'_>) -> Ruling {
     match s.facts.power.dma_latency_writable {
         Some(true) => pass("may"),
         Some(false) if s.facts.virtualisation.container.is_some() => add_engine_option(warn("may-not"), s),
@@ -70,7 +70,7 @@ fn check_dma_latency(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn check_rttime(s: &Subject<'_>) -> Ruling {
+fn check_rttime(s: &CheckContext<'_>) -> Ruling {
     match s.facts.process.limits.rttime {
         Some(Limit::Unlimited) => pass("no-limit"),
         Some(Limit::AtMost(us)) => warn("limit").with("limit_us", us).advise(Lasting, "limits-line"),
@@ -78,22 +78,22 @@ fn check_rttime(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn check_rt_group(s: &Subject<'_>) -> Ruling {
+fn check_rt_group(s: &CheckContext<'_>) -> Ruling {
     let refuses = |limit: &&GroupLimit| limit.quota_us == 0;
     match s.facts.process.cgroup_rt_runtime_us {
         Some(0) => {
             // A group gets time only where those above it have some: they are last here.
             let groups = s.facts.process.group_limits.iter().rev().filter(refuses);
             groups
-                .fold(fail("no-time"), |ruling, group| ruling.write_file(&group.lifted, &group.file))
-                .kernel_parameter("rt_group_sched=0")
+                .fold(fail("no-time"), |ruling, group| ruling.advise_write(&group.lifted, &group.file))
+                .advise_parameter("rt_group_sched=0")
         }
         Some(us) => pass("time").with("runtime_us", us),
         None => not_applicable("not-shared-out"),
     }
 }
 
-fn check_group_limits(s: &Subject<'_>) -> Ruling {
+fn check_group_limits(s: &CheckContext<'_>) -> Ruling {
     let process = &s.facts.process;
     // Without a group there is nothing to limit, and nothing was read.
     if process.cpuset.is_none() {
@@ -107,24 +107,24 @@ fn check_group_limits(s: &Subject<'_>) -> Ruling {
     let ruling = warn("limited")
         .with("quota_us", worst.quota_us)
         .with("period_us", worst.period_us)
-        .delay_us(pause_us(worst));
-    limits().fold(ruling, |ruling, limit| ruling.write_file(&limit.lifted, &limit.file))
+        .with_delay_us(pause_us(worst));
+    limits().fold(ruling, |ruling, limit| ruling.advise_write(&limit.lifted, &limit.file))
 }
 
-fn check_container(s: &Subject<'_>) -> Ruling {
+fn check_container(s: &CheckContext<'_>) -> Ruling {
     let Some(kind) = &s.facts.virtualisation.container else { return pass("none") };
     let process = &s.facts.process;
     let ruling =
         if process.can_use_any_priority() == Some(true) && process.can_lock_any_memory() == Some(true) {
             pass("capable")
         } else {
-            add_engine_option(warn("not-capable").with("usable", &s.facts.usable()), s)
+            add_engine_option(warn("not-capable").with("usable", &s.facts.usable_cpus()), s)
         };
     ruling.with("container", kind)
 }
 
-fn check_allowed_cpus(s: &Subject<'_>) -> Ruling {
-    let (online, usable) = (s.facts.online(), s.facts.usable());
+fn check_allowed_cpus(s: &CheckContext<'_>) -> Ruling {
+    let (online, usable) = (s.facts.online_cpus(), s.facts.usable_cpus());
     let ruling = match () {
         () if online.is_empty() => return unknown(),
         () if usable == online => pass("all"),

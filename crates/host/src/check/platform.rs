@@ -4,7 +4,7 @@
 use jitterlab_model::check::RemedyKind::{Command, Host, Lasting, Option as ForOneRun};
 use jitterlab_model::facts::RealTimeThread;
 
-use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
+use super::{CheckContext, Rule, Ruling, Scope, fail, not_applicable, pass, unknown, warn};
 use crate::facts;
 use crate::prepare::DEFAULT_PRIORITY;
 
@@ -23,25 +23,25 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "other-measurements", scope: Scope::Process, ruling: check_other_measurements },
     Rule { id: "graphics", scope: Scope::Kernel, ruling: check_graphics },
     Rule { id: "iommu", scope: Scope::Kernel, ruling: check_iommu },
-    Rule { id: "load", scope: Scope::Kernel, ruling: check_load },
+    Rule { id: "load", scope: Scope::Kernel, ruling: check_load_average },
     Rule { id: "mitigations", scope: Scope::Kernel, ruling: check_mitigations },
 ];
 
-fn check_virtual_machine(s: &Subject<'_>) -> Ruling {
+fn check_virtual_machine(s: &CheckContext<'_>) -> Ruling {
     let virtualisation = &s.facts.virtualisation;
     match (virtualisation.virtual_machine, &virtualisation.hypervisor) {
         (None, _) => unknown(),
         (Some(false), _) => pass("no"),
-        (Some(true), Some(name)) => bind_virtual_cpus(s, warn("under").with("hypervisor", name)),
-        (Some(true), None) => bind_virtual_cpus(s, warn("yes")),
+        (Some(true), Some(name)) => advise_virtual_cpu_binding(s, warn("under").with("hypervisor", name)),
+        (Some(true), None) => advise_virtual_cpu_binding(s, warn("yes")),
     }
 }
 
-fn bind_virtual_cpus(s: &Subject<'_>, ruling: Ruling) -> Ruling {
-    ruling.with("online", &s.facts.online()).advise(Host, "bind")
+fn advise_virtual_cpu_binding(s: &CheckContext<'_>, ruling: Ruling) -> Ruling {
+    ruling.with("online", &s.facts.online_cpus()).advise(Host, "bind")
 }
 
-fn check_steal(s: &Subject<'_>) -> Ruling {
+fn check_steal(s: &CheckContext<'_>) -> Ruling {
     if s.facts.virtualisation.virtual_machine == Some(false) {
         return not_applicable("no-hypervisor");
     }
@@ -66,7 +66,7 @@ fn is_urgent(thread: &RealTimeThread) -> bool {
 }
 
 /// Names with policies: `pipewire (rr:88)`.
-fn names(threads: &[&RealTimeThread]) -> Vec<String> {
+fn names_with_policies(threads: &[&RealTimeThread]) -> Vec<String> {
     let name = |t: &&RealTimeThread| match t.policy.as_str() {
         "deadline" => format!("{} (deadline)", t.name),
         policy => format!("{} ({policy}:{})", t.name, t.priority),
@@ -82,26 +82,26 @@ fn competing_threads_ruling(
     let urgent: Vec<&RealTimeThread> = threads.iter().copied().filter(|t| is_urgent(t)).collect();
     let ruling = match (urgent.as_slice(), threads) {
         ([], []) => return pass("none"),
-        ([], lesser) => pass("less-urgent").with("threads", names(lesser)),
+        ([], lesser) => pass("less-urgent").with("threads", names_with_policies(lesser)),
         (urgent, _) => {
             let mut pids: Vec<String> = urgent.iter().map(|t| t.pid.to_string()).collect();
             pids.dedup();
-            remedy(warn("urgent").with("threads", names(urgent)), pids.join(" "))
+            remedy(warn("urgent").with("threads", names_with_policies(urgent)), pids.join(" "))
         }
     };
     ruling.with("default_priority", u64::from(DEFAULT_PRIORITY))
 }
 
-/// `taskset` for each process.
-fn add_move_remedy(ruling: Ruling, s: &Subject<'_>, option: &str, pids: &str) -> Ruling {
-    let others = s.others();
-    ruling.command(match pids.contains(' ') {
+/// Advises `taskset` for each process, to the other CPUs.
+fn add_move_remedy(ruling: Ruling, s: &CheckContext<'_>, option: &str, pids: &str) -> Ruling {
+    let others = s.other_cpus();
+    ruling.advise_command(match pids.contains(' ') {
         true => format!("for p in {pids}; do taskset {option} {others} $p; done"),
         false => format!("taskset {option} {others} {pids}"),
     })
 }
 
-fn check_kernel_threads(s: &Subject<'_>) -> Ruling {
+fn check_kernel_threads(s: &CheckContext<'_>) -> Ruling {
     let threads = &s.facts.real_time_threads;
     if !threads.iter().any(|t| t.kernel) {
         // Every kernel has migration threads.
@@ -117,7 +117,7 @@ fn check_kernel_threads(s: &Subject<'_>) -> Ruling {
     })
 }
 
-fn check_real_time_programs(s: &Subject<'_>) -> Ruling {
+fn check_real_time_programs(s: &CheckContext<'_>) -> Ruling {
     let others: Vec<&RealTimeThread> = s.facts.real_time_threads.iter().filter(|t| !t.kernel).collect();
     if others.is_empty() && s.facts.interrupts.irqbalance_running.is_none() {
         return unknown();
@@ -128,7 +128,7 @@ fn check_real_time_programs(s: &Subject<'_>) -> Ruling {
 /// Name of the monitor's process, cut by the kernel.
 const MONITOR: &str = "jitterlab-monit";
 
-fn check_other_measurements(s: &Subject<'_>) -> Ruling {
+fn check_other_measurements(s: &CheckContext<'_>) -> Ruling {
     let measuring = &s.facts.measuring;
     if measuring.is_empty() {
         // Where other processes are hidden, so is this.
@@ -136,40 +136,40 @@ fn check_other_measurements(s: &Subject<'_>) -> Ruling {
     }
     let pids = measuring.iter().filter(|one| !one.kernel).map(|one| one.pid.to_string());
     let pids = pids.collect::<Vec<_>>().join(" ");
-    let ruling = warn("run").with("programs", facts::names(measuring));
+    let ruling = warn("run").with("programs", facts::program_names(measuring));
     // systemd starts the service again where it is killed.
     let is_service = s.facts.kernel.init.as_deref() == Some("systemd");
     match (measuring.iter().all(|one| one.name == MONITOR), pids.is_empty()) {
-        (true, _) if is_service => ruling.command("systemctl stop jitterlab-monitor"),
-        (_, true) => ruling.write_file("nop", "/sys/kernel/tracing/current_tracer"),
+        (true, _) if is_service => ruling.advise_command("systemctl stop jitterlab-monitor"),
+        (_, true) => ruling.advise_write("nop", "/sys/kernel/tracing/current_tracer"),
         _ => ruling.with("pids", pids.as_str()).advise(Command, "end"),
     }
 }
 
-fn check_graphics(s: &Subject<'_>) -> Ruling {
+fn check_graphics(s: &CheckContext<'_>) -> Ruling {
     let Some(drivers) = &s.facts.devices.graphics else { return unknown() };
     let has = |name: &str| drivers.iter().any(|driver| driver == name);
     let ruling = match () {
         () if drivers.is_empty() => return pass("none"),
         () if has("nvidia") => warn("nvidia").advise(Lasting, "nouveau"),
         () if has("i915") && s.facts.kernel.parameter("i915.enable_dc") != Some("0") => {
-            warn("saves-power").kernel_parameter("i915.enable_dc=0")
+            warn("saves-power").advise_parameter("i915.enable_dc=0")
         }
         () => pass("drivers"),
     };
     ruling.with("drivers", drivers.clone())
 }
 
-/// Translation of the addresses that devices use, which is changed for each buffer.
-fn check_iommu(s: &Subject<'_>) -> Ruling {
+/// Checks for translation of the addresses that devices use, which is changed for each buffer.
+fn check_iommu(s: &CheckContext<'_>) -> Ruling {
     match s.facts.devices.translated {
         None => not_applicable("none"),
         Some(0) => pass("direct"),
-        Some(groups) => warn("translated").with("groups", groups).kernel_parameter("iommu.passthrough=1"),
+        Some(groups) => warn("translated").with("groups", groups).advise_parameter("iommu.passthrough=1"),
     }
 }
 
-fn check_load(s: &Subject<'_>) -> Ruling {
+fn check_load_average(s: &CheckContext<'_>) -> Ruling {
     let cpus = s.facts.cpus.len().max(1);
     let ruling = match s.facts.activity.load_1_min {
         None => return unknown(),
@@ -179,7 +179,7 @@ fn check_load(s: &Subject<'_>) -> Ruling {
     ruling.with("number_of_cpus", cpus)
 }
 
-fn check_mitigations(s: &Subject<'_>) -> Ruling {
+fn check_mitigations(s: &CheckContext<'_>) -> Ruling {
     let processor = &s.facts.processor;
     if s.facts.kernel.parameter("mitigations") == Some("off") {
         return pass("off");

@@ -12,7 +12,7 @@ fn tasks(cpus: &[Option<u16>]) -> Vec<TaskSpec> {
 }
 
 /// CPUs of the tasks, housekeeping, reasons.
-fn chosen(facts: &SystemFacts, cpus: &[Option<u16>]) -> (Vec<u16>, String, Vec<Because>) {
+fn chosen(facts: &SystemFacts, cpus: &[Option<u16>]) -> (Vec<u16>, String, Vec<PlacementReason>) {
     let choice = choose_cpus(facts, &tasks(cpus));
     (choice.cpus, choice.housekeeping.to_string(), choice.because)
 }
@@ -36,18 +36,19 @@ fn machine(packages: u16, cores: u16, threads: u16) -> SystemFacts {
 
 #[test]
 fn the_machines_of_the_tests() {
-    type Case = (&'static str, &'static [Option<u16>], &'static [u16], &'static str, Option<Because>);
-    let siblings = |cpus: &str, isolated| Because::FreeSiblings { cpus: cpus.parse().unwrap(), isolated };
+    type Case = (&'static str, &'static [Option<u16>], &'static [u16], &'static str, Option<PlacementReason>);
+    let siblings =
+        |cpus: &str, isolated| PlacementReason::FreeSiblings { cpus: cpus.parse().unwrap(), isolated };
     let cases: [Case; 10] = [
-        ("cnc-rt", &[None], &[3], "0-1", Some(Because::Isolated)),
-        ("cnc-rt", &[None, None], &[3, 2], "0-1", Some(Because::SharedCache { level: 3 })),
-        ("cnc-rt", &[None, None, None], &[3, 2, 3], "0-1", Some(Because::Isolated)),
+        ("cnc-rt", &[None], &[3], "0-1", Some(PlacementReason::Isolated)),
+        ("cnc-rt", &[None, None], &[3, 2], "0-1", Some(PlacementReason::SharedCache { level: 3 })),
+        ("cnc-rt", &[None, None, None], &[3, 2, 3], "0-1", Some(PlacementReason::Isolated)),
         ("laptop", &[None], &[6], "0-1,3-5,7", Some(siblings("2", false))),
-        ("laptop", &[None, None], &[6, 5], "0,3-4,7", Some(Because::AwayFromZero)),
-        ("vm", &[None], &[1], "0", Some(Because::AwayFromZero)),
-        ("vm", &[None, None], &[1, 1], "0", Some(Because::AwayFromZero)),
+        ("laptop", &[None, None], &[6, 5], "0,3-4,7", Some(PlacementReason::AwayFromZero)),
+        ("vm", &[None], &[1], "0", Some(PlacementReason::AwayFromZero)),
+        ("vm", &[None, None], &[1, 1], "0", Some(PlacementReason::AwayFromZero)),
         ("container", &[None], &[5], "4", None),
-        ("arm-board", &[None], &[3], "0-2", Some(Because::Isolated)),
+        ("arm-board", &[None], &[3], "0-2", Some(PlacementReason::Isolated)),
         ("server", &[None, None], &[63, 62], "0-27,32-59", Some(siblings("30-31", true))),
     ];
     for (name, wanted, cpus, housekeeping, reason) in cases {
@@ -63,7 +64,7 @@ fn what_was_asked_for_is_kept() {
     assert_eq!(chosen(&facts, &[Some(0), Some(0)]).0, [0, 0]);
     let (cpus, housekeeping, reason) = chosen(&facts, &[Some(2), None]);
     assert_eq!((cpus.as_slice(), housekeeping.as_str()), ([2, 3].as_slice(), "0-1"));
-    assert_eq!(reason[0], Because::AwayFromZero);
+    assert_eq!(reason[0], PlacementReason::AwayFromZero);
     assert_eq!(chosen(&machine(1, 2, 1), &[Some(0), None]).0, [0, 0], "one CPU is left to the system");
 }
 
@@ -71,7 +72,7 @@ fn what_was_asked_for_is_kept() {
 fn a_single_cpu_works() {
     let (cpus, housekeeping, reason) = chosen(&machine(1, 1, 1), &[None, None]);
     assert_eq!((cpus.as_slice(), housekeeping.as_str()), ([0, 0].as_slice(), "0"));
-    assert_eq!(reason, [Because::OnlyOne]);
+    assert_eq!(reason, [PlacementReason::OnlyOne]);
     assert_eq!(chosen(&machine(1, 1, 2), &[None]).0, [1], "the sibling of CPU 0, for want of another core");
 }
 
@@ -79,7 +80,7 @@ fn a_single_cpu_works() {
 fn a_machine_that_says_nothing_gets_an_answer_that_says_so() {
     let (cpus, _, reason) = chosen(&SystemFacts::default(), &[None]);
     assert_eq!(cpus, [0]);
-    assert_eq!(reason, [Because::NoneListed]);
+    assert_eq!(reason, [PlacementReason::NoneListed]);
     assert!(choose_cpus(&machine(1, 4, 1), &[]).cpus.is_empty());
 }
 
@@ -110,9 +111,9 @@ proptest! {
         let mut facts = machine(packages, cores, threads);
         facts.isolation.isolated = Some(isolated.into_iter().collect());
         facts.process.allowed_cpus = allowed.map(|cpus| cpus.into_iter().collect());
-        prop_assume!(!facts.usable().is_empty());
+        prop_assume!(!facts.usable_cpus().is_empty());
         let choice = choose_cpus(&facts, &tasks(&vec![None; wanted]));
-        let (usable, measured) = (facts.usable(), choice.measured());
+        let (usable, measured) = (facts.usable_cpus(), choice.measured_cpus());
         prop_assert_eq!(choice.cpus.len(), wanted);
         prop_assert!(measured.without(&usable).is_empty(), "only CPUs that may be used");
         prop_assert!(choice.housekeeping.without(&usable).is_empty());

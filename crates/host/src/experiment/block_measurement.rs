@@ -8,21 +8,23 @@ use std::time::Duration;
 
 use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::wakeup::BlockView;
-use jitterlab_model::warning::Placed;
+use jitterlab_model::warning::CpuPlacement;
 use jitterlab_model::{
     Activation, Compensation, Distribution, Error, Flags, Granted, Overload, Policy, Refusal, RunInfo,
     StopReason, SystemFacts, TaskResult, TaskRun, TaskSpec, Warning,
 };
-use jitterlab_rt::{End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, broken, spare_processor};
+use jitterlab_rt::{
+    Linux, LoopEnd, System, TaskThread, ThreadOptions, ThreadSetup, spare_processor, thread_panic_error,
+};
 use jitterlab_trace::RunWriter;
 use serde::{Deserialize, Serialize};
 
 use super::engine::Experiment;
+use crate::changes::cpus_isolated_by_others;
 use crate::dma_latency::{DmaLatency, HeldDmaLatency};
 use crate::error::{dma_latency_refusal, stopped_too_early};
 use crate::facts::{self, Root};
-use crate::isolate;
-use crate::prepare::{self, Moved};
+use crate::prepare::{self, MovedThread};
 use crate::pulse;
 
 /// This machine, made ready to measure one task again and again.
@@ -32,13 +34,13 @@ pub struct TaskMeasurer<'e, 'a> {
     /// Order, resumption and progress of the blocks.
     pub experiment: &'e mut Experiment<'a>,
     facts: SystemFacts,
-    placement: Placed,
+    placement: CpuPlacement,
     warnings: Vec<Warning>,
     refused: Vec<Refusal>,
     /// The common grid of all blocks, those of an earlier call included.
     grid_ns: i64,
     _latency: Option<HeldDmaLatency>,
-    _moved: Moved,
+    _moved: MovedThread,
 }
 
 /// One uninterrupted measurement of a task.
@@ -95,8 +97,8 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
             dma_latency.hold().map_err(|error| refused.push(dma_latency_refusal(dma_latency, &error)));
         let facts = facts::read(&Root::system());
         let mut prepared =
-            prepare::prepare_tasks(&facts, vec![spec], None, &isolate::cpus_of_others(&Root::system()))?;
-        let moved = Moved::to(&prepared.housekeeping);
+            prepare::prepare_tasks(&facts, vec![spec], None, &cpus_isolated_by_others(&Root::system()))?;
+        let moved = MovedThread::to(&prepared.housekeeping);
         let spec = prepared.tasks.pop().ok_or_else(|| {
             Error::bad_use("there is no task to measure").remedy("describe one with --task period=1ms")
         })?;
@@ -125,7 +127,7 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
 
     /// Reports that a step begins.
     pub fn begin_step(&mut self, step: TrialStep) {
-        self.experiment.begin(step);
+        self.experiment.begin_step(step);
     }
 
     pub fn with_compensation(&self, compensate: Compensation) -> TaskSpec {
@@ -198,12 +200,12 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
     pub fn check_measurable(&self, spec: &TaskSpec) -> Result<(), String> {
         spec.validate().map_err(|error| error.to_string())?;
         prepare::prepare_cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
-        let allowed: Vec<u16> = self.facts.usable().iter().collect();
+        let allowed: Vec<u16> = self.facts.usable_cpus().iter().collect();
         spare_processor::check(std::slice::from_ref(spec), &allowed).map_err(|error| error.to_string())
     }
 
     /// The blocks of one task as one run: its description and, after it, the rows of each block, numbered through.
-    pub fn run_of_blocks(&self, spec: &TaskSpec, blocks: &[Block]) -> (RunInfo, Vec<Activation>) {
+    pub fn blocks_as_run(&self, spec: &TaskSpec, blocks: &[Block]) -> (RunInfo, Vec<Activation>) {
         let mut info = RunInfo {
             tasks: vec![TaskRun::new(spec.clone())],
             load: jitterlab_model::Load::NONE,
@@ -237,10 +239,10 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
     }
 
     /// Writes the blocks of one task as one run file.
-    pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
+    pub fn save_blocks(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
         /// Small enough that the disk does not seem too slow.
         const BATCH: usize = 1 << 14;
-        let (info, rows) = self.run_of_blocks(spec, blocks);
+        let (info, rows) = self.blocks_as_run(spec, blocks);
         let mut writer = RunWriter::create(path, &info)?;
         for batch in rows.chunks(BATCH) {
             writer.append(0, batch)?;
@@ -272,7 +274,7 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
         };
         let error = |error: Error| error.within("task clock readings");
         let thread = thread::Builder::new().spawn(read).map_err(|system| error(system.into()))?;
-        thread.join().map_err(|_| error(broken()))
+        thread.join().map_err(|_| error(thread_panic_error()))
     }
 }
 
@@ -301,8 +303,8 @@ fn measure_block(
     stop.store(true, Ordering::Relaxed);
     let ended = task.finish().map_err(of_task)?;
     let overload = match ended.end {
-        End::Overload(overload) => Some(overload),
-        End::Wait(error) => {
+        LoopEnd::Overload(overload) => Some(overload),
+        LoopEnd::Wait(error) => {
             return Err(Error::refused(format!("task {} could not wait any more", spec.name)).because(error));
         }
         _ => None,

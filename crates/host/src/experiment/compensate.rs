@@ -68,7 +68,7 @@ impl CompensationPlan {
     }
 
     /// Checks that some margin can compensate a task of this description, and that these turns can prove it.
-    pub fn check(&self, spec: &TaskSpec) -> Result<(), Error> {
+    pub fn check_task(&self, spec: &TaskSpec) -> Result<(), Error> {
         if self.turn_ns.min(self.sample_turn_ns()) < spec.period_ns {
             return Err(Error::bad_use("--duration is too short for the period and --rounds: raise it"));
         }
@@ -85,7 +85,7 @@ impl CompensationPlan {
             + 2 * self.rounds as i64 * self.turn_ns
     }
 
-    /// Measures, recommends and proves. Interrupted in the proof, it uses the whole pairs until then.
+    /// Measures latencies, recommends a compensation and proves it. Interrupted in the proof, it uses the whole pairs until then.
     ///
     /// # Errors
     /// A task that cannot be measured here or was stopped before the proof, or an interrupt before it.
@@ -117,7 +117,7 @@ impl CompensationPlan {
         let mut notes = trial_notes(bench, missing, &samples, &proven[1]);
         let mut files = Vec::new();
         for (way, path) in self.files.iter().flatten().enumerate().filter(|_| proof.is_some()) {
-            match bench.save(&ways[way], &proven[way], path) {
+            match bench.save_blocks(&ways[way], &proven[way], path) {
                 Ok(path) => files.push(path.display().to_string()),
                 Err(error) => notes.push(TrialNote::NotSaved { why: error.to_string() }),
             }
@@ -151,7 +151,7 @@ impl CompensationPlan {
         Ok(ways.into_iter().zip(blocks).map(|(spec, blocks)| Sample { spec, blocks }).collect())
     }
 
-    /// Figures of the methods, and the one to use.
+    /// Chooses the wake-up method to use; returns its index, and the figures of all methods.
     fn choose_method(
         &self,
         samples: &[Sample],
@@ -172,12 +172,12 @@ fn margins_ns(period_ns: i64) -> impl Iterator<Item = i64> {
     MARGINS_NS.into_iter().filter(move |margin_ns| *margin_ns < period_ns / 2)
 }
 
-/// Starts later than this are late.
+/// Latency above which a start counts as late: some readings of the clock.
 pub fn lateness_threshold_ns(clock_floor: &Statistics) -> i64 {
     LATE_READINGS * clock_floor.at(P50).exactly().unwrap_or(1).max(1)
 }
 
-/// Cost of a wake-up: of the uncompensated task, given its blocks, and of one that only wakes, often.
+/// Measures the processor time of a wake-up: of the uncompensated task, and of one that only wakes, often.
 pub fn measure_service_time(bench: &mut TaskMeasurer<'_, '_>, plain: &[Block]) -> Result<ServiceTime, Error> {
     let period_ns = bench.spec.period_ns;
     let often_every_ns = (period_ns / OFTEN).max(SHORTEST_NS).min(period_ns);
@@ -193,7 +193,7 @@ fn early_wake_periods_ns(period_ns: i64) -> impl Iterator<Item = i64> {
     WAKE_UPS.iter().map(move |n| period_ns / n).filter(|every_ns| *every_ns >= SHORTEST_NS)
 }
 
-/// Load of the NIST paper's way, next to equation 1, and the points at which the task could not keep up.
+/// Measures the load of early wake-ups over their period (NIST paper, equation 1), and notes overloads.
 pub fn measure_load_curve(
     bench: &mut TaskMeasurer<'_, '_>,
     service: &ServiceTime,
@@ -221,7 +221,7 @@ pub fn measure_load_curve(
     Ok((points, missing))
 }
 
-/// Polling as measured, and as the latencies of uncompensated blocks in between predict it.
+/// Measures polling for each margin, with its prediction from latencies of uncompensated blocks in between.
 fn measure_polling(bench: &mut TaskMeasurer<'_, '_>, tolerance_ns: i64) -> Result<Vec<MarginPoint>, Error> {
     bench.begin_step(TrialStep::MarginPolling);
     let period_ns = bench.spec.period_ns;
@@ -237,7 +237,7 @@ fn measure_polling(bench: &mut TaskMeasurer<'_, '_>, tolerance_ns: i64) -> Resul
     Ok(margins_ns(period_ns).zip(&turns[1..]).filter_map(point).collect())
 }
 
-/// Notes on the trial.
+/// Notes of a trial: warnings, refusals, missing points, and an early end.
 fn trial_notes(
     bench: &TaskMeasurer<'_, '_>,
     missing: Vec<TrialNote>,

@@ -46,7 +46,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Reports that a step begins.
-    pub fn begin(&mut self, step: TrialStep) {
+    pub fn begin_step(&mut self, step: TrialStep) {
         self.progress = Progress { step, begins: true, remaining_ns: self.progress.remaining_ns };
         (self.report)(&self.progress);
     }
@@ -59,7 +59,7 @@ impl<'a> Experiment<'a> {
         (self.report)(&self.progress);
     }
 
-    /// The flag that ends it early when it is set.
+    /// Flag that ends the experiment early when it is set.
     pub fn interrupted(&self) -> &'a AtomicBool {
         self.interrupted
     }

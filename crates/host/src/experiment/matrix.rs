@@ -61,7 +61,7 @@ pub fn write_index(index: &MatrixIndex, folder: &Path) -> Result<(), Error> {
     atomic_file::write(folder.join(INDEX), text.as_bytes(), false)
 }
 
-/// The conditions: each load, and each again with isolation if that is asked for.
+/// Conditions of a matrix's cells: each load, and each again with isolation if that is asked for.
 ///
 /// A load without a place of its own is on every CPU that is not isolated, the measured ones included, so that it is the
 /// same in every cell.
@@ -71,7 +71,7 @@ fn cell_settings(
     facts: &SystemFacts,
 ) -> Result<Vec<CellSetting>, Error> {
     let isolated = facts.isolation.isolated.clone().unwrap_or_default();
-    let usable = facts.usable();
+    let usable = facts.usable_cpus();
     let open = Some(usable.without(&isolated)).filter(|cpus| !cpus.is_empty()).unwrap_or(usable);
     let mut settings = Vec::new();
     for text in loads {
@@ -117,7 +117,7 @@ impl MatrixRequest {
         let affordable = usize::try_from(self.time_ns / round_ns.max(1)).unwrap_or(0);
         let proposal = match &self.cpus {
             Some(_) => None,
-            None => Some(propose(facts, &facts.usable(), self.tasks.len(), affordable)),
+            None => Some(propose(facts, &facts.usable_cpus(), self.tasks.len(), affordable)),
         };
         let cpus = self.cpus.as_ref().or(proposal.as_ref().map(|proposal| &proposal.cpus));
         let cpus = cpus.cloned().unwrap_or_default();
@@ -159,7 +159,7 @@ pub fn measure_cells(
     let missing: Vec<usize> = (0..index.plan.cells.len()).filter(|number| !is_done(number)).collect();
     for number in missing {
         let Cell { cpus, condition, .. } = index.plan.cells[number].clone();
-        experiment.begin(TrialStep::Cell { number, of: index.plan.cells.len(), cpus, condition });
+        experiment.begin_step(TrialStep::Cell { number, of: index.plan.cells.len(), cpus, condition });
         let interrupted = experiment.interrupted();
         let Some(done) = experiment.next_part(|| measure_cell(index, number, folder, interrupted))? else {
             let _ = fs::remove_file(folder.join(cell_file_name(number)));

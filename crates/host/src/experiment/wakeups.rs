@@ -16,7 +16,7 @@ pub fn wake_up_variants(
 ) -> Result<Vec<(String, TaskSpec)>, Error> {
     let named = |parts: &String| {
         let read = || -> Result<TaskSpec, Error> {
-            let spec = with_deadline_runtime(task.with(parts)?);
+            let spec = with_deadline_runtime(task.with_properties(parts)?);
             spec.validate()?;
             Ok(TaskSpec { name: task.name.clone(), ..spec })
         };
@@ -26,7 +26,8 @@ pub fn wake_up_variants(
     if !parts.is_empty() {
         return parts.iter().map(named).collect();
     }
-    let methods: Vec<WakeMethod> = wake.map_or_else(|| WakeMethod::of_linux().collect(), |wake| vec![wake]);
+    let methods: Vec<WakeMethod> =
+        wake.map_or_else(|| WakeMethod::linux_methods().collect(), |wake| vec![wake]);
     let mut all = Vec::new();
     for wake in methods {
         all.push((
@@ -57,8 +58,8 @@ fn with_deadline_runtime(task: TaskSpec) -> TaskSpec {
     TaskSpec { policy, cpu: if is_deadline(policy) { None } else { task.cpu }, ..task }
 }
 
-/// Figures of one way, or why there are none.
-fn variant_figures(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
+/// Makes the figures of one way to wait, with the trouble in its blocks.
+fn way_figures(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
     let lacking = blocks.iter().flat_map(|b| &b.refused).find(|r| r.what.starts_with("wake="));
     let overload = blocks.iter().find_map(|b| b.overload);
     let refused = lacking.map(|refusal| WayTrouble::Refused { refusal: refusal.clone() });
@@ -95,8 +96,7 @@ pub fn compare(
     bench.begin_step(TrialStep::Ways { count: specs.len(), rounds, turn_ns });
     let blocks = bench.measure_in_turns(&specs, rounds as usize, turn_ns)?;
     let period_ns = bench.spec.period_ns;
-    let measured =
-        names.into_iter().zip(&blocks).map(|(name, blocks)| variant_figures(name, period_ns, blocks));
+    let measured = names.into_iter().zip(&blocks).map(|(name, blocks)| way_figures(name, period_ns, blocks));
     Ok(WaysCompared {
         period_ns,
         rounds,

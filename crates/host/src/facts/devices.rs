@@ -15,7 +15,7 @@ fn graphics_drivers(root: &Root) -> Option<Vec<String>> {
     let number = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
     let cards = root.names(&format!("{CLASS}/drm")).into_iter().filter(number);
     let driver = |card: String| {
-        Some(root.link(&format!("{CLASS}/drm/{card}/device/driver"))?.rsplit('/').next()?.to_owned())
+        Some(root.link_target(&format!("{CLASS}/drm/{card}/device/driver"))?.rsplit('/').next()?.to_owned())
     };
     let mut drivers: Vec<String> = cards.filter_map(driver).collect();
     drivers.extend(root.exists("sys/module/nvidia").then(|| "nvidia".to_owned()));

@@ -43,8 +43,8 @@ const OPTIONS: &[&str] = &[
 ];
 
 pub(super) fn kernel(root: &Root) -> Kernel {
-    let release = root.word("proc/sys/kernel/osrelease");
-    let version = root.word("proc/sys/kernel/version");
+    let release = root.nonempty_text("proc/sys/kernel/osrelease");
+    let version = root.nonempty_text("proc/sys/kernel/version");
     let command_line = root.text("proc/cmdline");
     let options = release.as_deref().and_then(|r| options(root, r)).unwrap_or_default();
     let about = root.text("etc/os-release").or_else(|| root.text("usr/lib/os-release")).unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) fn kernel(root: &Root) -> Kernel {
         version,
         command_line,
         options,
-        init: root.word("proc/1/comm"),
+        init: root.nonempty_text("proc/1/comm"),
         ..Kernel::default()
     };
     kernel.installed = kernel.release.as_deref().map(|release| {
@@ -77,7 +77,7 @@ pub(super) fn kernel(root: &Root) -> Kernel {
 }
 
 fn architecture(root: &Root) -> Option<String> {
-    root.word("proc/sys/kernel/arch").or_else(|| {
+    root.nonempty_text("proc/sys/kernel/arch").or_else(|| {
         let uname = nix::sys::utsname::uname().ok().filter(|_| root.is_system())?;
         uname.machine().to_str().map(str::to_owned)
     })
@@ -169,7 +169,7 @@ pub(super) fn clock(root: &Root) -> Clock {
     let available = root.text(&format!("{SOURCE}/available_clocksource")).unwrap_or_default();
     let resolution_ns = timer_resolution_ns(root);
     Clock {
-        source: root.word(&format!("{SOURCE}/current_clocksource")),
+        source: root.nonempty_text(&format!("{SOURCE}/current_clocksource")),
         available: available.split_whitespace().map(str::to_owned).collect(),
         resolution_ns,
         // Without them the resolution is the tick, never below 100 us.
@@ -215,21 +215,21 @@ pub(super) fn isolation(root: &Root, kernel: &Kernel, online: &CpuSet) -> Isolat
     }
 }
 
-/// The kernel shows this list nowhere: it follows from its command line, `nohz_full` and its configuration.
+/// CPUs without RCU callbacks, from command line, `nohz_full` and configuration: the kernel does not show them.
 fn rcu_nocbs(kernel: &Kernel, nohz_full: Option<&CpuSet>, online: &CpuSet) -> Option<CpuSet> {
     kernel.command_line.as_ref()?;
     if kernel.options.contains_key("RCU_NOCB_CPU_DEFAULT_ALL") {
         return Some(online.clone());
     }
     let asked = match kernel.parameter("rcu_nocbs") {
-        Some(list) => boot_list(list, online)?,
+        Some(list) => parse_boot_cpu_list(list, online)?,
         None => CpuSet::new(),
     };
     Some(asked.or(nohz_full.unwrap_or(&CpuSet::new())))
 }
 
 /// A list of CPUs on the kernel's command line: also `all`, `N` for the last, and `0-15:2/4` for two of every four.
-fn boot_list(text: &str, online: &CpuSet) -> Option<CpuSet> {
+fn parse_boot_cpu_list(text: &str, online: &CpuSet) -> Option<CpuSet> {
     let last = online.iter().next_back()?;
     if text == "all" {
         return Some(online.clone());
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn the_lists_of_the_command_line_are_the_kernels() {
         let online: CpuSet = "0-15".parse().unwrap();
-        let read = |text: &str| boot_list(text, &online).map(|set| set.to_string());
+        let read = |text: &str| parse_boot_cpu_list(text, &online).map(|set| set.to_string());
         assert_eq!(read("all").as_deref(), Some("0-15"));
         assert_eq!(read("1,3-N").as_deref(), Some("1,3-15"));
         assert_eq!(read("0-15:2/4").as_deref(), Some("0-1,4-5,8-9,12-13"));

@@ -17,16 +17,16 @@ pub(super) fn memory(root: &Root) -> Memory {
             .zip(bytes("SwapFree"))
             .and_then(|(all, free)| all.checked_sub(free)),
         swappiness: root.number("proc/sys/vm/swappiness"),
-        huge_pages: chosen(root, "sys/kernel/mm/transparent_hugepage/enabled"),
-        huge_pages_defrag: chosen(root, "sys/kernel/mm/transparent_hugepage/defrag"),
+        huge_pages: bracketed_choice(root, "sys/kernel/mm/transparent_hugepage/enabled"),
+        huge_pages_defrag: bracketed_choice(root, "sys/kernel/mm/transparent_hugepage/defrag"),
         stat_interval_s: root.number("proc/sys/vm/stat_interval"),
         same_page_merging: root.number::<u8>("sys/kernel/mm/ksm/run").map(|run| run == 1),
-        access_times: root.text("proc/self/mounts").map(|mounts| access_times(&mounts)),
+        access_times: root.text("proc/self/mounts").map(|mounts| mounts_with_access_times(&mounts)),
     }
 }
 
 /// Mount points of disks without `relatime` and `noatime`, which are the usual choices.
-fn access_times(mounts: &str) -> Vec<String> {
+fn mounts_with_access_times(mounts: &str) -> Vec<String> {
     let strict = |line: &str| {
         let mut fields = line.split(' ');
         let (device, place, _, options) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
@@ -40,7 +40,7 @@ fn access_times(mounts: &str) -> Vec<String> {
 }
 
 /// The choice in a file such as `always [madvise] never`.
-fn chosen(root: &Root, name: &str) -> Option<String> {
+fn bracketed_choice(root: &Root, name: &str) -> Option<String> {
     let text = root.text(name)?;
     let (chosen, _) = text.split_once('[')?.1.split_once(']')?;
     Some(chosen.to_owned())

@@ -20,7 +20,7 @@ mod threads;
 mod virtualisation;
 
 pub(crate) use process::group_limits;
-pub(crate) use threads::{name_in, names};
+pub(crate) use threads::{program_names, thread_name};
 
 /// Folder with the machine's `/proc`, `/sys`, `/dev` and `/boot`.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Root {
         Root(PathBuf::from("/"))
     }
 
-    /// A copy of such a tree in a folder.
+    /// Copy of a machine's tree in a folder.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Root(folder.into())
     }
@@ -60,22 +60,22 @@ impl Root {
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// A file's text if there is any.
-    fn word(&self, name: &str) -> Option<String> {
+    /// A file's text, unless it is empty.
+    fn nonempty_text(&self, name: &str) -> Option<String> {
         self.text(name).filter(|text| !text.is_empty())
     }
 
-    /// The number a file holds.
+    /// Reads the number in a file.
     fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         self.text(name)?.parse().ok()
     }
 
-    /// The switch a file holds, `0` or not.
+    /// Reads the switch in a file: false for `0`.
     fn switch(&self, name: &str) -> Option<bool> {
         self.number::<i64>(name).map(|n| n != 0)
     }
 
-    /// The list of CPUs a file holds; the kernel writes `(null)` for a list that was never set.
+    /// Reads the list of CPUs in a file; the kernel writes `(null)` for a list that was never set.
     pub(crate) fn cpus(&self, name: &str) -> Option<CpuSet> {
         let text = self.text(name)?;
         if text == "(null)" { Some(CpuSet::new()) } else { text.parse().ok() }
@@ -95,7 +95,7 @@ impl Root {
     }
 
     /// Target of a symbolic link.
-    fn link(&self, name: &str) -> Option<String> {
+    fn link_target(&self, name: &str) -> Option<String> {
         fs::read_link(self.path(name)).ok()?.into_os_string().into_string().ok()
     }
 
@@ -121,7 +121,7 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// Maps over many files with a few threads, in order; with little to do, or on one CPU, without any.
+/// Maps items with up to 8 threads, in order: one for each `worth_it` items, none where that gives fewer than two.
 fn in_parallel<T: Sync, R: Send>(items: &[T], worth_it: usize, map: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads =
         std::thread::available_parallelism().map_or(1, usize::from).min(8).min(items.len() / worth_it);
@@ -150,13 +150,13 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], worth_it: usize, map: impl Fn(&T) 
 
 /// Reads everything that is known of the machine. Takes a few milliseconds and changes nothing.
 pub fn read(root: &Root) -> SystemFacts {
-    let online = processor::online(root);
+    let online = processor::online_cpus(root);
     let cpu_info = root.text("proc/cpuinfo").unwrap_or_default();
     let stat = root.text("proc/stat").unwrap_or_default();
     let kernel = kernel::kernel(root);
     let threads = threads::threads(root);
     let mut cpus = processor::cpus(root, &online);
-    processor::add_times(&mut cpus, &stat);
+    processor::add_cpu_times(&mut cpus, &stat);
     let mut interrupts = interrupts::interrupts(root);
     interrupts.irqbalance_running = threads::is_running(&threads, "irqbalance");
     SystemFacts {

@@ -4,7 +4,7 @@ use jitterlab_model::facts::{LatencyHolder, NO_REQUEST_US, Power};
 use nix::unistd::{AccessFlags, access};
 
 use super::Root;
-use crate::programs::of_system;
+use crate::programs::system_command;
 
 pub(super) fn power(root: &Root) -> Power {
     // Opening the device for reading asks for nothing: only a write makes a request.
@@ -13,35 +13,35 @@ pub(super) fn power(root: &Root) -> Power {
     let requested = dma_latency_us.is_some_and(|us| us < NO_REQUEST_US);
     Power {
         dma_latency_us,
-        dma_latency_holders: if requested { latency_holders(root) } else { Vec::new() },
-        dma_latency_writable: is_writable(root),
+        dma_latency_holders: if requested { dma_latency_holders(root) } else { Vec::new() },
+        dma_latency_writable: is_dma_latency_writable(root),
         turbo: turbo(root),
-        idle_driver: root.word("sys/devices/system/cpu/cpuidle/current_driver"),
+        idle_driver: root.nonempty_text("sys/devices/system/cpu/cpuidle/current_driver"),
         idle_governor: root
-            .word("sys/devices/system/cpu/cpuidle/current_governor")
-            .or_else(|| root.word("sys/devices/system/cpu/cpuidle/current_governor_ro")),
+            .nonempty_text("sys/devices/system/cpu/cpuidle/current_governor")
+            .or_else(|| root.nonempty_text("sys/devices/system/cpu/cpuidle/current_governor_ro")),
         firmware_throttled: root
             .text("sys/devices/platform/soc/soc:firmware/get_throttled")
-            .or_else(|| firmware_throttling(root))
-            .and_then(|said| throttled_bits(&said)),
+            .or_else(|| ask_firmware_throttling(root))
+            .and_then(|answer| throttled_bits(&answer)),
     }
 }
 
-/// The answer of a Raspberry Pi's firmware, where the kernel is not its maker's and shows no file of it.
-fn firmware_throttling(root: &Root) -> Option<String> {
+/// Asks a Raspberry Pi's firmware for its throttling, for kernels without a file of it.
+fn ask_firmware_throttling(root: &Root) -> Option<String> {
     let asked = root.is_system() && root.exists("dev/vcio");
-    let answer = asked.then(|| of_system("vcgencmd").arg("get_throttled").output())?.ok()?;
+    let answer = asked.then(|| system_command("vcgencmd").arg("get_throttled").output())?.ok()?;
     Some(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
 }
 
 /// Reads `50005` from the file, or `throttled=0x50005` from the program's output.
-fn throttled_bits(said: &str) -> Option<u32> {
-    let digits = said.strip_prefix("throttled=").unwrap_or(said);
+fn throttled_bits(answer: &str) -> Option<u32> {
+    let digits = answer.strip_prefix("throttled=").unwrap_or(answer);
     u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok()
 }
 
-/// True if the device may be opened for writing, checked without opening it; `None` without the device.
-fn is_writable(root: &Root) -> Option<bool> {
+/// True if `/dev/cpu_dma_latency` may be opened for writing, checked without opening it; `None` without the device.
+fn is_dma_latency_writable(root: &Root) -> Option<bool> {
     const DEVICE: &str = "dev/cpu_dma_latency";
     root.exists(DEVICE).then(|| access(&root.path(DEVICE), AccessFlags::W_OK).is_ok())
 }
@@ -51,15 +51,16 @@ fn turbo(root: &Root) -> Option<bool> {
     forbidden.map(|no| !no).or_else(|| root.switch("sys/devices/system/cpu/cpufreq/boost"))
 }
 
-/// The processes that hold the device open. Looks at every open file of every process, so it is done only when
+/// Processes that hold `/dev/cpu_dma_latency` open. Looks at every open file of every process, so it is done only when
 /// there is something to find.
-fn latency_holders(root: &Root) -> Vec<LatencyHolder> {
+fn dma_latency_holders(root: &Root) -> Vec<LatencyHolder> {
     let mut found = Vec::new();
     for name in root.names("proc") {
         let Ok(pid) = name.parse::<u32>() else { continue };
         let folder = format!("proc/{name}/fd");
-        let holds =
-            |fd: &String| root.link(&format!("{folder}/{fd}")).as_deref() == Some("/dev/cpu_dma_latency");
+        let holds = |fd: &String| {
+            root.link_target(&format!("{folder}/{fd}")).as_deref() == Some("/dev/cpu_dma_latency")
+        };
         if root.names(&folder).iter().any(holds) {
             found.push(LatencyHolder {
                 pid,
@@ -76,8 +77,8 @@ mod tests {
 
     #[test]
     fn a_board_says_in_either_way_that_it_is_throttled() {
-        for said in ["50005", "0x50005", "throttled=0x50005"] {
-            assert_eq!(throttled_bits(said), Some(0x5_0005), "{said}");
+        for answer in ["50005", "0x50005", "throttled=0x50005"] {
+            assert_eq!(throttled_bits(answer), Some(0x5_0005), "{answer}");
         }
         assert_eq!(throttled_bits("error=1 error_msg=\"Command not registered\""), None);
     }

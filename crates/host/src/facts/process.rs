@@ -4,13 +4,13 @@ use jitterlab_model::CpuSet;
 use jitterlab_model::facts::{GroupLimit, Limit, Limits, Process};
 
 use super::{Root, field};
-use crate::processes::group_in;
+use crate::processes::control_group_of;
 
 pub(super) fn process(root: &Root) -> Process {
     let status = root.text("proc/self/status").unwrap_or_default();
     let limits = root.text("proc/self/limits").unwrap_or_default();
     let groups = root.text("proc/self/cgroup").unwrap_or_default();
-    let group_of = |controller: &str| group_in(&groups, controller);
+    let group_of = |controller: &str| control_group_of(&groups, controller);
     // With version 2 the only group has no controllers in its line.
     let unified = group_of("");
     let cpuset = group_of("cpuset").or(unified);
@@ -41,19 +41,19 @@ pub(crate) fn group_limits(root: &Root, process: &str) -> Vec<GroupLimit> {
     let mounts = [("cpu", "cpu"), ("cpu", "cpu,cpuacct"), ("", ""), ("", "unified")];
     let mut limits: Vec<GroupLimit> = Vec::new();
     for (controller, mount) in mounts {
-        let Some(group) = group_in(&groups, controller) else { continue };
+        let Some(group) = control_group_of(&groups, controller) else { continue };
         let mut path = group.trim_matches('/');
         while !path.is_empty() {
             let above = path.rsplit_once('/').map_or("", |(above, _)| above);
             let folder = |path: &str| ["sys/fs/cgroup", mount, path].join("/").replace("//", "/");
-            limits.extend(quotas_from(root, &folder(path), &folder(above)));
+            limits.extend(group_limits_in(root, &folder(path), &folder(above)));
             path = above;
         }
     }
     limits
 }
 
-fn quotas_from(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
+fn group_limits_in(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
     let number = |folder: &str, name: &str| root.number::<i64>(&format!("{folder}/{name}"));
     let limit = |name: &str, quota_us: i64, period_us: i64, lifted: String| {
         let limits = quota_us >= 0 && quota_us < period_us;

@@ -19,7 +19,7 @@ const FREQUENCY_BUDGET: Duration = Duration::from_millis(5);
 /// From this many CPUs on, their files are read by several threads.
 const MANY_CPUS: usize = 16;
 
-pub(super) fn online(root: &Root) -> CpuSet {
+pub(super) fn online_cpus(root: &Root) -> CpuSet {
     root.cpus(&format!("{CPU}/online")).filter(|set| !set.is_empty()).unwrap_or_else(|| {
         let stat = root.text("proc/stat").unwrap_or_default();
         let numbers =
@@ -33,14 +33,15 @@ pub(super) fn processor(root: &Root, cpu_info: &str) -> Processor {
     let flags = field(cpu_info, "flags").unwrap_or("");
     let known = flags.split_whitespace().filter(|flag| PROPERTIES.contains(flag));
     let vulnerabilities = root.names(&format!("{CPU}/vulnerabilities")).into_iter().filter_map(|name| {
-        let state = root.word(&format!("{CPU}/vulnerabilities/{name}"))?;
+        let state = root.nonempty_text(&format!("{CPU}/vulnerabilities/{name}"))?;
         (state != "Not affected").then_some(Vulnerability { name, state })
     });
     Processor {
-        model: info(&["model name", "Model", "Hardware", "cpu model", "isa"])
-            .or_else(|| root.word("proc/device-tree/model").map(|m| m.trim_matches('\0').to_owned())),
+        model: info(&["model name", "Model", "Hardware", "cpu model", "isa"]).or_else(|| {
+            root.nonempty_text("proc/device-tree/model").map(|m| m.trim_matches('\0').to_owned())
+        }),
         vendor: info(&["vendor_id"]),
-        smt: root.word(&format!("{CPU}/smt/control")),
+        smt: root.nonempty_text(&format!("{CPU}/smt/control")),
         properties: known.map(str::to_owned).collect(),
         vulnerabilities: vulnerabilities.collect(),
     }
@@ -86,7 +87,7 @@ pub(super) fn cpus(root: &Root, online: &CpuSet) -> Vec<Cpu> {
 fn frequency(root: &Root, id: u16, until: Instant) -> Frequency {
     let folder = format!("{CPU}/cpu{id}/cpufreq");
     let hz = |name: &str| root.number::<u64>(&format!("{folder}/{name}")).map(|khz| khz * 1_000);
-    let word = |name: &str| root.word(&format!("{folder}/{name}"));
+    let word = |name: &str| root.nonempty_text(&format!("{folder}/{name}"));
     let Some(governor) = word("scaling_governor") else { return Frequency::default() };
     Frequency {
         governor: Some(governor),
@@ -104,7 +105,7 @@ fn idle_states(root: &Root, cpu: &str) -> Vec<IdleState> {
     let state = |number: usize| {
         let folder = format!("{cpu}/cpuidle/state{number}");
         Some(IdleState {
-            name: root.word(&format!("{folder}/name"))?,
+            name: root.nonempty_text(&format!("{folder}/name"))?,
             exit_latency_us: root.number(&format!("{folder}/latency")),
             disabled: root.switch(&format!("{folder}/disable")),
             usage: root.number(&format!("{folder}/usage")),
@@ -115,7 +116,7 @@ fn idle_states(root: &Root, cpu: &str) -> Vec<IdleState> {
 }
 
 /// Adds the times of each CPU by state, from `/proc/stat`, whose unit is 10 ms everywhere (USER_HZ).
-pub(super) fn add_times(cpus: &mut [Cpu], stat: &str) {
+pub(super) fn add_cpu_times(cpus: &mut [Cpu], stat: &str) {
     for line in stat.lines() {
         let mut words = line.split_whitespace();
         let Some(id) = words.next().and_then(|word| word.strip_prefix("cpu")?.parse::<u16>().ok()) else {
@@ -153,7 +154,7 @@ pub(super) fn caches(root: &Root, online: &CpuSet) -> Vec<Cache> {
                 continue;
             }
             let Some(cpus) = root.cpus(&format!("{folder}/shared_cpu_list")) else { continue };
-            let size_bytes = root.text(&format!("{folder}/size")).and_then(|size| bytes(&size));
+            let size_bytes = root.text(&format!("{folder}/size")).and_then(|size| parse_size(&size));
             found.push((index, Cache { level, size_bytes, cpus: cpus.and(online) }));
         }
     }
@@ -163,7 +164,7 @@ pub(super) fn caches(root: &Root, online: &CpuSet) -> Vec<Cache> {
 }
 
 /// A size such as `32K`.
-fn bytes(text: &str) -> Option<u64> {
+fn parse_size(text: &str) -> Option<u64> {
     let (number, factor) = match text.strip_suffix('K') {
         Some(number) => (number, 1 << 10),
         None => match text.strip_suffix('M') {

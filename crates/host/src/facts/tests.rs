@@ -26,7 +26,7 @@ fn a_prepared_pc_is_read_in_full() {
     assert_eq!(list(&f.isolation.isolated).as_deref(), Some("2-3"));
     assert_eq!(list(&f.isolation.rcu_nocbs).as_deref(), Some("2-3"));
     assert_eq!(list(&f.isolation.workqueue_cpus).as_deref(), Some("0-1"));
-    assert_eq!((f.usable().to_string().as_str(), f.online().to_string().as_str()), ("0-3", "0-3"));
+    assert_eq!((f.usable_cpus().to_string().as_str(), f.online_cpus().to_string().as_str()), ("0-3", "0-3"));
     assert_eq!((f.power.dma_latency_us, f.power.turbo), (Some(2_000_000_000), Some(false)));
     assert_eq!(f.power.dma_latency_holders, []);
     let cpu = f.cpu(2).unwrap();
@@ -87,7 +87,7 @@ fn a_container_says_what_it_cannot_see() {
     assert_eq!(f.virtualisation.virtual_machine, Some(false));
     assert_eq!(f.kernel.preemption, None);
     assert_eq!(f.interrupts.irqbalance_running, None, "other processes are hidden");
-    assert_eq!(f.usable().to_string(), "4-5");
+    assert_eq!(f.usable_cpus().to_string(), "4-5");
     assert_eq!(f.power.dma_latency_us, None);
 }
 
@@ -98,7 +98,11 @@ fn a_board_without_pc_files_is_read() {
     assert_eq!(f.processor.model.as_deref(), Some("Raspberry Pi 4 Model B Rev 1.4"));
     assert_eq!(f.virtualisation.virtual_machine, Some(false), "its device tree names a board");
     assert_eq!(f.power.firmware_throttled, Some(0x5_0005));
-    assert_eq!(f.usable().to_string(), "0-3", "isolcpus hides CPU 3 from programs, yet they may ask for it");
+    assert_eq!(
+        f.usable_cpus().to_string(),
+        "0-3",
+        "isolcpus hides CPU 3 from programs, yet they may ask for it"
+    );
     assert_eq!(f.interrupts.lines.iter().filter(|l| l.is_device()).count(), 2, "the timer is each CPU's own");
 }
 
@@ -157,7 +161,7 @@ fn every_machine_survives_the_run_file() {
 fn this_machine_has_a_kernel_and_cpus() {
     let f = read(&Root::system());
     assert!(f.kernel.release.is_some() && f.kernel.architecture.is_some());
-    assert!(!f.cpus.is_empty() && !f.usable().is_empty());
+    assert!(!f.cpus.is_empty() && !f.usable_cpus().is_empty());
     assert!(f.clock.resolution_ns.is_some_and(|ns| ns > 0));
     let json = serde_json::to_string(&f).unwrap();
     assert_eq!(serde_json::from_str::<SystemFacts>(&json).unwrap(), f);

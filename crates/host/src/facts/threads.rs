@@ -27,12 +27,12 @@ pub(super) struct ThreadLine {
 }
 
 /// The name of the process or thread that this folder of `/proc` describes; any bytes may be in it.
-pub(crate) fn name_in(folder: &Path) -> io::Result<String> {
+pub(crate) fn thread_name(folder: &Path) -> io::Result<String> {
     let name = fs::read(folder.join("comm"))?;
     Ok(String::from_utf8_lossy(&name).trim_end().to_owned())
 }
 
-/// Every thread that can be seen.
+/// All threads that this process may see in `/proc`.
 pub(super) fn threads(root: &Root) -> Vec<ThreadLine> {
     let numbers = |folder: &str| -> Vec<u32> {
         root.names(folder).iter().filter_map(|name| name.parse().ok()).collect()
@@ -58,10 +58,10 @@ fn parse(stat: &str) -> Option<ThreadLine> {
     Some(ThreadLine {
         pid: stat.pid,
         first: true,
-        kernel: stat.is_of_kernel(),
-        policy: u32::try_from(stat.number(41)?).ok()?,
-        priority: u8::try_from(stat.number(40)?).ok()?,
-        cpu: stat.number(39).and_then(|cpu| u16::try_from(cpu).ok()),
+        kernel: stat.is_kernel_thread(),
+        policy: u32::try_from(stat.number_field(41)?).ok()?,
+        priority: u8::try_from(stat.number_field(40)?).ok()?,
+        cpu: stat.number_field(39).and_then(|cpu| u16::try_from(cpu).ok()),
         name: stat.name,
     })
 }
@@ -73,7 +73,7 @@ pub(super) fn is_running(threads: &[ThreadLine], name: &str) -> Option<bool> {
     (found || all_seen).then_some(found)
 }
 
-/// The urgent threads of others, most urgent first.
+/// Real-time threads of high priority in other processes, most urgent first.
 pub(super) fn urgent_threads(threads: &[ThreadLine]) -> Vec<RealTimeThread> {
     let urgent = threads.iter().filter_map(|p| {
         // SCHED_FIFO, SCHED_RR and SCHED_DEADLINE of sched(7).
@@ -129,8 +129,8 @@ pub(super) fn measuring_programs(threads: &[ThreadLine]) -> Vec<Program> {
     others.filter(measures).map(program).collect()
 }
 
-/// Names of programs with their processes.
-pub(crate) fn names(programs: &[Program]) -> Vec<String> {
+/// Names of programs, each with its process number.
+pub(crate) fn program_names(programs: &[Program]) -> Vec<String> {
     programs.iter().map(|one| format!("{} (process {})", one.name, one.pid)).collect()
 }
 

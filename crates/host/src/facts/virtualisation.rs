@@ -35,13 +35,14 @@ const FIRMWARE: &[(&str, &str)] = &[
 ];
 
 pub(super) fn virtualisation(root: &Root, cpu_info: &str) -> Virtualisation {
-    let hypervisor = hypervisor_of_signature(root)
+    let hypervisor = hypervisor_from_signature(root)
         .or_else(|| {
-            root.word("sys/hypervisor/type").map(|kind| if kind == "xen" { "Xen".into() } else { kind })
+            root.nonempty_text("sys/hypervisor/type")
+                .map(|kind| if kind == "xen" { "Xen".into() } else { kind })
         })
-        .or_else(|| hypervisor_of_firmware(root))
-        .or_else(|| hypervisor_of_device_tree(root))
-        .or_else(|| hypervisor_of_clocksource(root));
+        .or_else(|| hypervisor_from_firmware(root))
+        .or_else(|| hypervisor_from_device_tree(root))
+        .or_else(|| hypervisor_from_clocksource(root));
     let flagged = field(cpu_info, "flags").map(|flags| flags.split_whitespace().any(|f| f == "hypervisor"));
     // On x86 a processor flag decides. A device tree names a hypervisor or the board. Elsewhere only a
     // hypervisor with a known name is recognised.
@@ -57,20 +58,20 @@ pub(super) fn virtualisation(root: &Root, cpu_info: &str) -> Virtualisation {
     }
 }
 
-fn hypervisor_of_signature(root: &Root) -> Option<String> {
+fn hypervisor_from_signature(root: &Root) -> Option<String> {
     let registers: [u8; 16] = root.bytes_at("dev/cpu/0/cpuid", 0x4000_0000)?;
     let text = String::from_utf8_lossy(&registers[4..]).into_owned();
     SIGNATURES.iter().find(|(mark, _)| text.contains(mark)).map(|(_, name)| (*name).to_owned())
 }
 
-fn hypervisor_of_firmware(root: &Root) -> Option<String> {
+fn hypervisor_from_firmware(root: &Root) -> Option<String> {
     ["product_name", "sys_vendor", "board_vendor", "bios_vendor"].iter().find_map(|name| {
         let text = root.text(&format!("sys/class/dmi/id/{name}"))?;
         FIRMWARE.iter().find(|(mark, _)| text.contains(mark)).map(|(_, name)| (*name).to_owned())
     })
 }
 
-fn hypervisor_of_device_tree(root: &Root) -> Option<String> {
+fn hypervisor_from_device_tree(root: &Root) -> Option<String> {
     let compatible = |name: &str| root.text(&format!("proc/device-tree/{name}")).unwrap_or_default();
     let hypervisor = compatible("hypervisor/compatible");
     match hypervisor.as_str() {
@@ -81,7 +82,7 @@ fn hypervisor_of_device_tree(root: &Root) -> Option<String> {
     }
 }
 
-fn hypervisor_of_clocksource(root: &Root) -> Option<String> {
+fn hypervisor_from_clocksource(root: &Root) -> Option<String> {
     let available = root.text("sys/devices/system/clocksource/clocksource0/available_clocksource")?;
     [("kvm-clock", "KVM"), ("hyperv_clocksource", "Hyper-V"), ("xen", "Xen")]
         .iter()
@@ -100,17 +101,18 @@ const FIRST_NAMESPACES: &[(&str, &str)] = &[
 /// The container this process is in. Marks alone do not make one, since images of containers also start as whole
 /// machines: it must also be in name spaces of its own.
 fn container(root: &Root) -> Option<String> {
-    let own =
-        |kind: &str, first: &str| root.link(&format!("proc/self/ns/{kind}")).is_some_and(|ns| ns != first);
+    let own = |kind: &str, first: &str| {
+        root.link_target(&format!("proc/self/ns/{kind}")).is_some_and(|ns| ns != first)
+    };
     if !FIRST_NAMESPACES.iter().any(|(kind, first)| own(kind, first)) {
         return None;
     }
-    marked_container(root)
+    container_from_marks(root)
         .or_else(|| own("pid", FIRST_NAMESPACES[0].1).then(|| "a container of unknown kind".into()))
 }
 
-fn marked_container(root: &Root) -> Option<String> {
-    if let Some(kind) = root.word("run/systemd/container") {
+fn container_from_marks(root: &Root) -> Option<String> {
+    if let Some(kind) = root.nonempty_text("run/systemd/container") {
         return Some(kind);
     }
     if root.exists("run/.containerenv") {
@@ -134,13 +136,13 @@ pub(super) fn real_time_cores(root: &Root) -> RealTimeCores {
     let evl_clock = "sys/devices/virtual/clock/monotonic/gravity";
     let evl = |file: &str| {
         let folders = ["sys/devices/virtual/evl/control", "sys/class/evl/control"];
-        folders.iter().find_map(|folder| root.word(&format!("{folder}/{file}")))
+        folders.iter().find_map(|folder| root.nonempty_text(&format!("{folder}/{file}")))
     };
     RealTimeCores {
-        cobalt: root.word("proc/xenomai/version"),
+        cobalt: root.nonempty_text("proc/xenomai/version"),
         evl: evl("abi").or_else(|| root.exists("dev/evl/control").then(|| "unknown".into())),
         evl_state: evl("state"),
-        gravity: root.word(evl_clock).or_else(|| {
+        gravity: root.nonempty_text(evl_clock).or_else(|| {
             let clock = root.text("proc/xenomai/clock/coreclk")?;
             Some(field(&clock, "gravity")?.to_owned())
         }),

@@ -3,14 +3,15 @@
 use std::io;
 use std::path::PathBuf;
 
-use jitterlab_model::warning::{Chore, Isolated, LeftBehind};
+use jitterlab_model::warning::{Chore, IsolationReport, LeftBehind};
 use jitterlab_model::{CpuSet, Error};
 
-use super::journal::Journal;
-use super::other_instances::{OWN, REST, V1, V2};
-use super::thread::{Thread, processes, threads};
+use crate::changes::{
+    CPUSETS_V1, CPUSETS_V2, Journal, OWN_GROUP_PREFIX, REST_GROUP_PREFIX, Thread, other_processes,
+    threads_of_process,
+};
 use crate::facts::Root;
-use crate::processes::group_in;
+use crate::processes::control_group_of;
 
 /// Confines everything but this process to the other CPUs, with whichever version the machine has. Returns
 /// the number of processes that were moved that way.
@@ -18,12 +19,12 @@ pub(super) fn confine(
     journal: &mut Journal,
     others: &CpuSet,
     wanted: &dyn Fn(u32) -> bool,
-    report: &mut Isolated,
+    report: &mut IsolationReport,
 ) -> u64 {
     let root = journal.root().clone();
     let result = match () {
-        () if moves_single_programs(&root) => version_1(journal, others, wanted),
-        () if root.exists(&format!("{V2}/cgroup.controllers")) => version_2(journal, others),
+        () if moves_single_programs(&root) => confine_with_v1(journal, others, wanted),
+        () if root.exists(&format!("{CPUSETS_V2}/cgroup.controllers")) => confine_with_v2(journal, others),
         () => return 0,
     };
     match result {
@@ -41,26 +42,26 @@ pub(super) fn confine(
 
 /// True if programs are moved one by one (version 1); otherwise whole groups are limited.
 pub(super) fn moves_single_programs(root: &Root) -> bool {
-    root.exists(&format!("{V1}/cpuset.cpus"))
+    root.exists(&format!("{CPUSETS_V1}/cpuset.cpus"))
 }
 
-/// Version 1: a group for the rest, and no load balancing across the isolated CPUs.
-fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<u64> {
+/// Moves programs to a group of the other CPUs (version 1), and stops load balancing across the isolated CPUs.
+fn confine_with_v1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<u64> {
     let root = journal.root().clone();
-    let name = format!("{REST}{}", std::process::id());
-    let group = journal.make_group(V1, &name)?;
-    let memory = root.text(&format!("{V1}/cpuset.mems")).unwrap_or_else(|| "0".into());
+    let name = format!("{REST_GROUP_PREFIX}{}", std::process::id());
+    let group = journal.make_group(CPUSETS_V1, &name)?;
+    let memory = root.text(&format!("{CPUSETS_V1}/cpuset.mems")).unwrap_or_else(|| "0".into());
     std::fs::write(group.join("cpuset.mems"), memory)?;
     std::fs::write(group.join("cpuset.cpus"), others.to_string())?;
     let mut moved = 0;
-    for pid in processes(wanted) {
-        // Threads of the kernel are left to `move_away`: groups do not take those that belong to a CPU.
+    for pid in other_processes(wanted) {
+        // Threads of the kernel are left to `move_threads_away`: groups do not take those that belong to a CPU.
         let Some(process) = Thread::find(pid).filter(|thread| !thread.kernel) else { continue };
         let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-        let within = group_in(&groups, "cpuset").unwrap_or_default();
-        let from = root.path(V1).join(within.trim_start_matches('/'));
+        let within = control_group_of(&groups, "cpuset").unwrap_or_default();
+        let from = root.path(CPUSETS_V1).join(within.trim_start_matches('/'));
         // The move sets the CPUs of its threads, there and back.
-        for thread in threads(pid) {
+        for thread in threads_of_process(pid) {
             if let Some(cpus) = journal.original_cpus(&thread) {
                 journal.note_cpus(thread, cpus)?;
             }
@@ -69,47 +70,49 @@ fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> boo
             moved += 1;
         }
     }
-    journal.set(&format!("{V1}/cpuset.sched_load_balance"), "0")?;
+    journal.set_value(&format!("{CPUSETS_V1}/cpuset.sched_load_balance"), "0")?;
     Ok(moved)
 }
 
-/// Version 2: a group of our own next to the others, and a limit on each of these.
-fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
+/// Moves this process to a group of its own (version 2), and limits all other top groups to the other CPUs.
+fn confine_with_v2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let root = journal.root().clone();
-    let enabled = root.text(&format!("{V2}/cgroup.subtree_control")).unwrap_or_default();
-    let available = root.text(&format!("{V2}/cgroup.controllers")).unwrap_or_default();
+    let enabled = root.text(&format!("{CPUSETS_V2}/cgroup.subtree_control")).unwrap_or_default();
+    let available = root.text(&format!("{CPUSETS_V2}/cgroup.controllers")).unwrap_or_default();
     let has = |list: &str| list.split_whitespace().any(|c| c == "cpuset");
     if !has(&available) {
         return Err(io::Error::other(Error::refused("version 2 is mounted without its cpuset controller")));
     }
     if !has(&enabled) {
         // Left on afterwards: taking it away again would take the limits of groups made meanwhile.
-        std::fs::write(root.path(&format!("{V2}/cgroup.subtree_control")), "+cpuset")?;
+        std::fs::write(root.path(&format!("{CPUSETS_V2}/cgroup.subtree_control")), "+cpuset")?;
     }
     let of_others: Vec<PathBuf> =
-        journal.others().iter().flat_map(|other| other.groups()).map(PathBuf::from).collect();
-    let limited = |name: &String| root.exists(&format!("{V2}/{name}/cpuset.cpus"));
+        journal.other_journals().iter().flat_map(|other| other.groups()).map(PathBuf::from).collect();
+    let limited = |name: &String| root.exists(&format!("{CPUSETS_V2}/{name}/cpuset.cpus"));
     let siblings: Vec<String> = root
-        .names(V2)
+        .names(CPUSETS_V2)
         .into_iter()
-        .filter(|name| limited(name) && !of_others.contains(&root.path(V2).join(name)))
+        .filter(|name| limited(name) && !of_others.contains(&root.path(CPUSETS_V2).join(name)))
         .collect();
-    let own = Thread::own();
-    let group = journal.make_group(V2, &format!("{OWN}{}", own.id))?;
+    let own = Thread::own_first_thread();
+    let group = journal.make_group(CPUSETS_V2, &format!("{OWN_GROUP_PREFIX}{}", own.id))?;
     let groups = std::fs::read_to_string("/proc/self/cgroup")?;
-    let from = group_in(&groups, "").map(|path| root.path(V2).join(path.trim_start_matches('/')));
+    let from =
+        control_group_of(&groups, "").map(|path| root.path(CPUSETS_V2).join(path.trim_start_matches('/')));
     let from = from.ok_or_else(|| io::Error::other(Error::refused("this process is in no group")))?;
     journal.move_process(own, &from.join("cgroup.procs"), &group.join("cgroup.procs"))?;
     let mut moved = 0;
     for name in siblings {
-        let file = format!("{V2}/{name}/cpuset.cpus");
+        let file = format!("{CPUSETS_V2}/{name}/cpuset.cpus");
         let limit = match journal.original_text(&file).and_then(|cpus| cpus.parse::<CpuSet>().ok()) {
             Some(cpus) if !cpus.is_empty() && !cpus.and(others).is_empty() => cpus.and(others),
             _ => others.clone(),
         };
-        journal.set(&file, &limit.to_string())?;
-        moved +=
-            root.text(&format!("{V2}/{name}/cgroup.procs")).map_or(0, |list| list.lines().count() as u64);
+        journal.set_value(&file, &limit.to_string())?;
+        moved += root
+            .text(&format!("{CPUSETS_V2}/{name}/cgroup.procs"))
+            .map_or(0, |list| list.lines().count() as u64);
     }
     Ok(moved)
 }

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::{Child, Command};
+use std::path::PathBuf;
 
 use jitterlab_model::Error;
 use jitterlab_model::warning::{Chore, LeftBehind};
 
-use super::journal::{Journal, lift_limit};
-use super::other_instances::journals_of;
-use super::thread::{Thread, processes};
 use super::*;
+use crate::changes::tests::Sleeper;
+use crate::changes::{Thread, restore};
 use crate::facts::read;
 use crate::facts::tests::fixture::Machine;
 
@@ -21,7 +20,7 @@ fn isolate(root: &Root, cpus: &str, usable: &str) -> Result<Isolation, Error> {
 }
 
 /// Everything below a folder, by name.
-fn contents(root: &Root) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
+fn contents(root: &Root) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.path("")];
     while let Some(folder) = folders.pop() {
@@ -36,6 +35,10 @@ fn contents(root: &Root) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
         }
     }
     found
+}
+
+fn journal_path(root: &Root) -> PathBuf {
+    contents(root).into_keys().find(|p| p.extension().is_some_and(|e| e == "journal")).unwrap()
 }
 
 #[test]
@@ -83,10 +86,9 @@ fn what_a_crash_leaves_is_restored_once() {
     std::mem::forget(isolate(&root, "6-7", "0-7").unwrap());
     assert_eq!(restore(&root), [], "whoever isolated lives");
     // As if this process had been another one, and its last line cut off.
-    let journal =
-        contents(&root).into_keys().find(|p| p.extension().is_some_and(|e| e == "journal")).unwrap();
+    let journal = journal_path(&root);
     let text = fs::read_to_string(&journal).unwrap();
-    let own = format!("\"started\":{}", serde_json::to_value(Thread::own()).unwrap()["started"]);
+    let own = format!("\"started\":{}", serde_json::to_value(Thread::own_first_thread()).unwrap()["started"]);
     let other = text.replacen(&own, "\"started\":1", 1) + "{\"change\":\"value\",\"fi";
     fs::write(&journal, other).unwrap();
     let restored = restore(&root);
@@ -97,10 +99,10 @@ fn what_a_crash_leaves_is_restored_once() {
 
 /// Makes the journal of this process that of another.
 fn hand_over(root: &Root, to: &Sleeper) {
-    let journal = journals_of(root).into_iter().next().unwrap();
+    let journal = journal_path(root);
     let text = fs::read_to_string(&journal).unwrap();
     let json = |thread: &Thread| serde_json::to_string(thread).unwrap();
-    let other = text.replacen(&json(&Thread::own()), &json(&to.thread()), 1);
+    let other = text.replacen(&json(&Thread::own_first_thread()), &json(&to.thread()), 1);
     assert_ne!(other, text);
     fs::write(journal.with_file_name("isolation-1.journal"), other).unwrap();
     fs::remove_file(journal).unwrap();
@@ -142,25 +144,6 @@ fn all_cpus_cannot_be_isolated() {
     assert!(isolate(&machine.root(), "", "0-1").is_err());
 }
 
-struct Sleeper(Child);
-
-impl Sleeper {
-    fn start() -> Sleeper {
-        Sleeper(Command::new("sleep").arg("60").spawn().unwrap())
-    }
-
-    fn thread(&self) -> Thread {
-        Thread::find(self.0.id()).unwrap()
-    }
-}
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn threads_are_moved_and_put_back() {
     let sleeper = Sleeper::start();
@@ -170,54 +153,12 @@ fn threads_are_moved_and_put_back() {
     let isolated: CpuSet = [last].into_iter().collect();
     let machine = Machine::from_text("");
     let root = machine.root();
-    let mut journal = Journal::create(&ChangeLock::take(&root).unwrap(), &root, &isolated).unwrap();
-    let mut report = Isolated { cpus: isolated.clone(), ..Isolated::default() };
-    let only = sleeper.0.id();
-    threads::move_away(&mut journal, &all.without(&isolated), &|pid| pid == only, 0, &mut report);
+    let (_, mut journal) = open_journal(&root, &isolated, NOBODY).unwrap();
+    let mut report = IsolationReport { cpus: isolated.clone(), ..IsolationReport::default() };
+    let only = sleeper.thread().id;
+    threads::move_threads_away(&mut journal, &all.without(&isolated), &|pid| pid == only, 0, &mut report);
     assert_eq!((report.threads_moved, report.left.len()), (1, 0));
     assert_eq!(thread.cpus(), Some(all.without(&isolated)));
     assert_eq!(journal.undo(), Vec::<String>::new());
     assert_eq!(thread.cpus(), Some(all));
-}
-
-#[test]
-fn a_thread_that_ended_needs_nothing() {
-    let sleeper = Sleeper::start();
-    let thread = sleeper.thread();
-    let machine = Machine::from_text("");
-    let root = machine.root();
-    let cpus = thread.cpus().unwrap();
-    let mut journal = Journal::create(&ChangeLock::take(&root).unwrap(), &root, &cpus).unwrap();
-    journal.bind(&thread, cpus.clone(), &cpus).unwrap();
-    assert!(thread.is_alive());
-    drop(sleeper);
-    assert!(!thread.is_alive());
-    assert_eq!(journal.undo(), Vec::<String>::new());
-}
-
-#[test]
-fn a_thread_that_the_kernel_binds_needs_nothing() {
-    // As a kill leaves it between a refusal and the note of it.
-    let bound = processes(&|_| true).into_iter().filter_map(Thread::find).find(Thread::is_bound);
-    let Some(thread) = bound else { return eprintln!("skipped: no thread of the kernel is seen here") };
-    let machine = Machine::from_text("");
-    let root = machine.root();
-    let cpus = thread.cpus().unwrap();
-    let mut journal = Journal::create(&ChangeLock::take(&root).unwrap(), &root, &cpus).unwrap();
-    journal.note_cpus(thread, cpus).unwrap();
-    assert_eq!(journal.undo(), Vec::<String>::new());
-}
-
-#[test]
-fn a_limit_that_the_kernel_does_not_take_off_becomes_all_that_there_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let group = folder.path().join("app");
-    fs::create_dir(&group).unwrap();
-    fs::write(folder.path().join("cpuset.cpus.effective"), "0-3\n").unwrap();
-    let limit = group.join("cpuset.cpus");
-    fs::write(&limit, "0").unwrap();
-    assert!(lift_limit(&limit, "2").is_none(), "another limit is put back as it was");
-    assert!(lift_limit(&group.join("cgroup.procs"), "").is_none());
-    lift_limit(&limit, "").unwrap().unwrap();
-    assert_eq!(fs::read_to_string(&limit).unwrap().trim(), "0-3");
 }

@@ -1,22 +1,21 @@
 //! Moving the threads of the machine off the isolated CPUs.
 
 use jitterlab_model::CpuSet;
-use jitterlab_model::warning::{Isolated, LeftBehind, tally};
+use jitterlab_model::warning::{IsolationReport, LeftBehind, tally};
 
-use super::journal::Journal;
-use super::thread::{processes, threads};
+use crate::changes::{Journal, other_processes, threads_of_process};
 
-/// Threads that may run on the CPUs to be isolated lose these. `grouped` were moved with their control groups.
-pub(super) fn move_away(
+/// Moves threads off the CPUs to be isolated. `grouped` is the number of those moved with their control groups.
+pub(super) fn move_threads_away(
     journal: &mut Journal,
     others: &CpuSet,
     wanted: &dyn Fn(u32) -> bool,
     grouped: u64,
-    report: &mut Isolated,
+    report: &mut IsolationReport,
 ) {
     report.threads_moved += grouped;
     let (mut bound, mut refused) = (Vec::new(), Vec::new());
-    for thread in processes(wanted).into_iter().flat_map(threads) {
+    for thread in other_processes(wanted).into_iter().flat_map(threads_of_process) {
         let before = journal.original_cpus(&thread).filter(|cpus| cpus.overlaps(&report.cpus));
         let Some(before) = before else { continue };
         let left = match before.and(others) {
@@ -24,7 +23,7 @@ pub(super) fn move_away(
             left => left,
         };
         let name = thread.name.clone();
-        match journal.bind(&thread, before, &left) {
+        match journal.bind_thread(&thread, before, &left) {
             Ok(()) => report.threads_moved += 1,
             // The kernel's threads for one CPU each cannot leave it.
             Err(error) if error.raw_os_error() == Some(nix::libc::EINVAL) => bound.push(name),

@@ -7,8 +7,9 @@ use jitterlab_model::{CpuSet, Knob, SystemFacts, TaskSpec};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
+use super::changes::bracketed_choice;
 use super::facts::Root;
-use super::isolate::{Alteration, chosen};
+use super::isolate::Alteration;
 
 mod network;
 mod power;
@@ -52,8 +53,8 @@ const FILES: &[(Knob, &[(&str, &str)])] = &[
     (Knob::Swappiness, &[("proc/sys/vm/swappiness", "1")]),
 ];
 
-/// Looks at one knob: its steps here, or the reason against it.
-fn applicability(knob: Knob, context: &KnobContext<'_>) -> Applicability {
+/// Finds the steps that apply a knob on this machine, or the reason against it.
+fn find_applicability(knob: Knob, context: &KnobContext<'_>) -> Applicability {
     match knob {
         // A real-time kernel is preemptible as it is.
         Knob::Preemption if context.facts.kernel.preemption == Some(Preemption::RealTime) => {
@@ -77,8 +78,8 @@ fn applicability(knob: Knob, context: &KnobContext<'_>) -> Applicability {
         Knob::FrequencyFloor => power::frequency_floor(context),
         Knob::Turbo => power::turbo(context),
         Knob::GroupLimits => task::group_limits(context),
-        Knob::NetworkThreads => network::threads(context),
-        Knob::NetworkCoalescing => network::coalescing(context),
+        Knob::NetworkThreads => network::network_threads(context),
+        Knob::NetworkCoalescing => network::network_coalescing(context),
         Knob::Policy => task::policy(context),
         Knob::Priority => task::priority(context),
         Knob::WakeUp => task::wake_up(context),
@@ -91,7 +92,7 @@ fn applicability(knob: Knob, context: &KnobContext<'_>) -> Applicability {
 }
 
 impl KnobContext<'_> {
-    /// The files that are there and hold something else, set to these values.
+    /// Steps that set these files to these values, for those that exist and hold something else.
     fn file_steps(&self, wanted: impl IntoIterator<Item = (String, String)>) -> Applicability {
         let there: Vec<(String, String)> =
             wanted.into_iter().filter(|(file, _)| self.root.exists(file)).collect();
@@ -99,7 +100,7 @@ impl KnobContext<'_> {
             return Applicability::NotAvailable;
         }
         let other = |(file, value): &(String, String)| {
-            self.root.text(file).is_none_or(|text| chosen(&text) != value.as_str())
+            self.root.text(file).is_none_or(|text| bracketed_choice(&text) != value.as_str())
         };
         let steps: Vec<Step> = there
             .into_iter()
@@ -118,7 +119,7 @@ fn cpu_file(cpu: u16, file: &str) -> String {
     format!("sys/devices/system/cpu/cpu{cpu}/{file}")
 }
 
-/// The requested knobs that can be tried for a task of a program on these CPUs, most promising first, and the
+/// Finds the requested knobs that can be tried for a task of a program on these CPUs, most promising first, and the
 /// reasons against the others.
 pub(super) fn applicable_knobs(
     root: &Root,
@@ -127,17 +128,18 @@ pub(super) fn applicable_knobs(
     (task, process): (&TaskSpec, &str),
     wanted: &[Knob],
 ) -> (Vec<ApplicableKnob>, Vec<UntriedKnob>) {
-    let others = facts.usable().without(cpus);
+    let others = facts.usable_cpus().without(cpus);
     let context = KnobContext { root, facts, cpus, others: &others, task, process };
     let (mut offered, mut left) = (Vec::new(), Vec::new());
     for knob in Knob::ALL.into_iter().filter(|knob| wanted.contains(knob)) {
-        let why = match applicability(knob, &context) {
+        let why = match find_applicability(knob, &context) {
             _ if task::requested_priority(knob)
                 .is_some_and(|priority| !task::is_priority_permitted(facts, priority)) =>
             {
                 LeftOut::Refused { error: Errno::EPERM.desc().to_owned() }
             }
-            Applicability::Steps(steps) => match steps.iter().find_map(|step| refusal(root, step)) {
+            Applicability::Steps(steps) => match steps.iter().find_map(|step| permission_refusal(root, step))
+            {
                 None => {
                     offered.push(ApplicableKnob { knob, steps });
                     continue;
@@ -154,7 +156,7 @@ pub(super) fn applicable_knobs(
 }
 
 /// Reason why a step is not permitted, as far as it is known without trying.
-fn refusal(root: &Root, step: &Step) -> Option<String> {
+fn permission_refusal(root: &Root, step: &Step) -> Option<String> {
     let writable = |file: &str| {
         let path = root.path(file.trim_start_matches('/'));
         access(&path, AccessFlags::W_OK).err().map(|error| format!("{file}: {}", error.desc()))
@@ -172,7 +174,7 @@ fn refusal(root: &Root, step: &Step) -> Option<String> {
 
 /// Applies the steps of a knob that belong to the machine. Steps that belong to a run stay in
 /// [`ApplicableKnob::steps`] for the measurement.
-pub(super) fn apply(offered: &ApplicableKnob, machine: &mut Alteration) -> std::io::Result<()> {
+pub(super) fn apply_to_machine(offered: &ApplicableKnob, machine: &mut Alteration) -> std::io::Result<()> {
     offered.steps.iter().try_for_each(|step| match step {
         Step::File { file, value } => {
             machine.write(file, value).map_err(|error| std::io::Error::other(format!("{file}: {error}")))
@@ -187,12 +189,12 @@ pub(super) fn apply(offered: &ApplicableKnob, machine: &mut Alteration) -> std::
 }
 
 /// True if any step changes the machine, not only the run.
-pub(super) fn touches_machine(offered: &ApplicableKnob) -> bool {
+pub(super) fn changes_machine(offered: &ApplicableKnob) -> bool {
     offered.steps.iter().any(|step| !matches!(step, Step::IdleLatency { .. } | Step::Task { .. }))
 }
 
-/// The task with the settings of a knob.
-pub(super) fn task_with(
+/// Applies the settings of a knob to a task, which keeps its name.
+pub(super) fn apply_task_settings(
     offered: &ApplicableKnob,
     task: TaskSpec,
 ) -> Result<TaskSpec, jitterlab_model::Error> {
@@ -201,14 +203,14 @@ pub(super) fn task_with(
         _ => None,
     });
     let name = task.name.clone();
-    let with = parts.try_fold(task, |task, parts| task.with(parts))?;
+    let with = parts.try_fold(task, |task, parts| task.with_properties(parts))?;
     Ok(TaskSpec { name, ..with })
 }
 
 /// Checks that the system grants a task the settings of a knob: limits and control groups may refuse a
 /// policy.
-pub(super) fn try_task(offered: &ApplicableKnob, task: &TaskSpec) -> Result<(), String> {
-    let with = task_with(offered, task.clone()).map_err(|error| error.to_string())?;
+pub(super) fn try_task_settings(offered: &ApplicableKnob, task: &TaskSpec) -> Result<(), String> {
+    let with = apply_task_settings(offered, task.clone()).map_err(|error| error.to_string())?;
     match with.policy {
         Some(policy) if with.policy != task.policy => {
             task::try_policy(policy, with.period_ns).map_err(|error| format!("{policy}: {error}"))

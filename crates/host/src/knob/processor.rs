@@ -4,7 +4,7 @@ use jitterlab_analysis::tune::Step;
 use jitterlab_model::{CpuSet, Policy};
 
 use super::{Applicability, KnobContext};
-use crate::isolate::may_wait;
+use crate::changes::may_be_delayed;
 
 pub(super) fn other_threads(context: &KnobContext<'_>) -> Applicability {
     let to = context.others.clone();
@@ -40,7 +40,7 @@ pub(super) fn kernel_threads(context: &KnobContext<'_>) -> Applicability {
     let mut kernel = context.facts.real_time_threads.iter().filter(|thread| thread.kernel);
     match own.checked_sub(1) {
         None | Some(0) => Applicability::NotApplicable,
-        Some(priority) if kernel.any(|thread| before(thread.priority) && may_wait(&thread.name)) => {
+        Some(priority) if kernel.any(|thread| before(thread.priority) && may_be_delayed(&thread.name)) => {
             Applicability::Steps(vec![Step::KernelThreads { priority }])
         }
         Some(_) => Applicability::AlreadySet,

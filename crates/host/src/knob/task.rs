@@ -16,7 +16,7 @@ use crate::prepare::DEFAULT_PRIORITY;
 /// Highest priority for a task: only threads that keep the machine alive have a higher one.
 const HIGHEST: u8 = 98;
 
-/// The real-time priority that a knob gives the task.
+/// Real-time priority that a knob requests for the task, if it sets one.
 pub(super) fn requested_priority(knob: Knob) -> Option<u8> {
     match knob {
         Knob::Policy => Some(DEFAULT_PRIORITY),

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
+use crate::changes::restore;
 use crate::facts::read;
 use crate::facts::tests::fixture::Machine;
-use crate::isolate::restore;
 
 /// Everything below a folder except jitterlab's own files, by name.
 fn contents(root: &Root) -> BTreeMap<PathBuf, String> {
@@ -22,7 +22,7 @@ fn contents(root: &Root) -> BTreeMap<PathBuf, String> {
                 let text = fs::read(entry.path()).unwrap();
                 // A choice is put back by its name alone, where a kernel would show it among the others.
                 let text = String::from_utf8_lossy(text.trim_ascii()).into_owned();
-                found.insert(entry.path(), chosen(&text).to_owned());
+                found.insert(entry.path(), bracketed_choice(&text).to_owned());
             }
         }
     }
@@ -50,12 +50,12 @@ fn offered(root: &Root) -> Vec<ApplicableKnob> {
     const REAL: [Knob; 4] = [Knob::OtherThreads, Knob::SmtSibling, Knob::Cpuset, Knob::KernelThreads];
     let wanted: Vec<Knob> = Knob::ALL.into_iter().filter(|knob| !REAL.contains(knob)).collect();
     let facts = read(root);
-    let cpus = facts.usable().iter().next_back().into_iter().collect();
+    let cpus = facts.usable_cpus().iter().next_back().into_iter().collect();
     applicable_knobs(root, &facts, &cpus, (&TaskSpec::default(), "self"), &wanted).0
 }
 
 fn begin(root: &Root) -> Alteration {
-    let usable = read(root).usable();
+    let usable = read(root).usable_cpus();
     let cpus = usable.iter().next_back().into_iter().collect();
     Alteration::begin(root, &cpus, &usable, &[]).unwrap()
 }
@@ -68,9 +68,10 @@ fn every_knob_of_every_machine_is_read_back_and_put_back() {
         machine.add(NETWORK);
         let root = machine.root();
         let before = contents(&root);
-        for one in offered(&root).iter().filter(|one| touches_machine(one)) {
+        for one in offered(&root).iter().filter(|one| changes_machine(one)) {
             let mut alteration = begin(&root);
-            apply(one, &mut alteration).unwrap_or_else(|error| panic!("{name}, {}: {error}", one.knob));
+            apply_to_machine(one, &mut alteration)
+                .unwrap_or_else(|error| panic!("{name}, {}: {error}", one.knob));
             let changed = contents(&root);
             for step in &one.steps {
                 if let Step::File { file, value } = step {
@@ -104,8 +105,8 @@ fn all_at_once_are_put_back_after_a_crash() {
     let root = machine.root();
     let before = contents(&root);
     let mut alteration = begin(&root);
-    for one in offered(&root).iter().filter(|one| touches_machine(one)) {
-        apply(one, &mut alteration).unwrap();
+    for one in offered(&root).iter().filter(|one| changes_machine(one)) {
+        apply_to_machine(one, &mut alteration).unwrap();
     }
     assert_ne!(contents(&root), before);
     std::mem::forget(alteration);
@@ -143,7 +144,7 @@ fn what_is_set_already_or_not_there_is_not_tried() {
     let facts = read(&machine.root());
     let other = TaskSpec { policy: Some(jitterlab_model::Policy::Other), ..TaskSpec::default() };
     let (offered, _) = applicable_knobs(&machine.root(), &facts, &cpus, (&other, "self"), &[Knob::Policy]);
-    let with = task_with(&offered[0], other.clone()).unwrap();
+    let with = apply_task_settings(&offered[0], other.clone()).unwrap();
     assert_eq!((with.policy, with.name), (Some("fifo:80".parse().unwrap()), other.name));
 }
 
@@ -152,7 +153,7 @@ fn of_task(name: &str, more: &str, task: &str, knob: Knob) -> Result<Vec<Step>, 
     let machine = Machine::named(name);
     machine.add(more);
     let facts = read(&machine.root());
-    let cpus = facts.usable().iter().next_back().into_iter().collect();
+    let cpus = facts.usable_cpus().iter().next_back().into_iter().collect();
     let (mut offered, mut left) =
         applicable_knobs(&machine.root(), &facts, &cpus, (&task.parse().unwrap(), "self"), &[knob]);
     offered.pop().map(|offered| offered.steps).ok_or_else(|| left.remove(0).why)
@@ -217,7 +218,7 @@ fn what_shares_the_core_is_kept_off_and_the_rest_has_a_place() {
     };
     let [Step::Siblings { off, to }] = &steps[..] else { panic!("{steps:?}") };
     let facts = read(&Machine::named("laptop").root());
-    let own = facts.usable().iter().next_back().unwrap();
+    let own = facts.usable_cpus().iter().next_back().unwrap();
     assert!(off.iter().all(|cpu| cpu != own && facts.cpu(own).unwrap().siblings.contains(cpu)), "{off}");
     assert!(!to.is_empty() && !to.overlaps(off) && !to.contains(own), "{to}");
 }

@@ -5,8 +5,8 @@ use std::io;
 
 use jitterlab_model::load::LoadUnit;
 
-use super::cpu::random;
-use super::{Kind, Share, Work, bytes, workers};
+use super::cpu::xorshift;
+use super::{Kind, Work, WorkShare, parse_size, parse_worker_count};
 
 /// A cache line on nearly every processor, in bytes.
 const LINE: u64 = 64;
@@ -23,9 +23,9 @@ pub(super) const KIND: Kind = Kind {
         let quarter = place.facts.memory.available_bytes.unwrap_or(u64::MAX) / 4;
         let size = match size {
             "" => (2 * largest.unwrap_or(UNKNOWN_CACHE)).min(quarter),
-            size => bytes(size)?,
+            size => parse_size(size)?,
         };
-        Ok(Share { workers: workers(n, 1)?, arguments: size.to_string() })
+        Ok(WorkShare { workers: parse_worker_count(n, 1)?, arguments: size.to_string() })
     },
     begin: |arguments| {
         let lines = arguments.parse().unwrap_or(UNKNOWN_CACHE).max(LINE) / LINE;
@@ -49,7 +49,7 @@ impl Work for CacheLoad {
     fn step(&mut self) -> io::Result<u64> {
         const ROUNDS: u64 = 50_000;
         for _ in 0..ROUNDS {
-            self.seed = random(self.seed);
+            self.seed = xorshift(self.seed);
             let word = (self.seed % self.lines * (LINE / 8)) as usize;
             self.words[word] = self.words[word].wrapping_add(self.seed);
         }

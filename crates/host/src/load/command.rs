@@ -12,10 +12,10 @@ use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 
-use super::error::ended;
-use super::{Kind, Share, Work};
+use super::error::end_text;
+use super::{Kind, Work, WorkShare};
 use crate::child::{EndWithParent, end_descendants};
-use crate::scratch::Scratch;
+use crate::scratch::ScratchFolder;
 
 pub(super) const STRESS_NG: Kind = Kind {
     name: "stress-ng",
@@ -23,12 +23,12 @@ pub(super) const STRESS_NG: Kind = Kind {
     unit: None,
     share: |arguments, _| match arguments.trim() {
         "" => Err(Error::bad_use("it needs arguments")),
-        arguments => Ok(Share { workers: 1, arguments: arguments.into() }),
+        arguments => Ok(WorkShare { workers: 1, arguments: arguments.into() }),
     },
     begin: |arguments| {
         // Its own temporary files, which it leaves behind when it is killed, go to a folder that is removed;
         // on its usual disk, if that is permitted.
-        let scratch = Scratch::below(Path::new(".")).or_else(|_| Scratch::new())?;
+        let scratch = ScratchFolder::new_in(Path::new(".")).or_else(|_| ScratchFolder::new())?;
         let mut running =
             RunningCommand::new(&format!("exec stress-ng --temp-path \"$SCRATCH\" {arguments}"))?;
         running.command.env("SCRATCH", scratch.path().canonicalize()?);
@@ -43,7 +43,7 @@ pub(super) const EXEC: Kind = Kind {
     unit: None,
     share: |arguments, _| match arguments.trim() {
         "" => Err(Error::bad_use("it needs a command")),
-        command => Ok(Share { workers: 1, arguments: command.into() }),
+        command => Ok(WorkShare { workers: 1, arguments: command.into() }),
     },
     begin: |arguments| Ok(Box::new(RunningCommand::new(arguments)?)),
 };
@@ -54,33 +54,33 @@ const GRACE: Duration = Duration::from_millis(300);
 /// A command line, and its process once it began.
 struct RunningCommand {
     command: Command,
-    complaints: File,
+    stderr_file: File,
     child: Option<Child>,
     /// Folder for temporary files, removed at the end of the command.
-    scratch: Option<Scratch>,
+    scratch: Option<ScratchFolder>,
 }
 
 impl RunningCommand {
     fn new(line: &str) -> io::Result<Self> {
         set_child_subreaper(true)?;
-        let complaints = tempfile()?;
+        let stderr_file = anonymous_file()?;
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(line).stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(complaints.try_clone()?).process_group(0).end_with_parent(Signal::SIGKILL);
-        Ok(RunningCommand { command, complaints, child: None, scratch: None })
+        command.stderr(stderr_file.try_clone()?).process_group(0).end_with_parent(Signal::SIGKILL);
+        Ok(RunningCommand { command, stderr_file, child: None, scratch: None })
     }
 
     /// Last line that the command wrote to standard error, as a clause.
     fn last_error_line(&mut self) -> String {
         let mut text = String::new();
-        let _ = self.complaints.rewind();
-        let _ = self.complaints.read_to_string(&mut text);
+        let _ = self.stderr_file.rewind();
+        let _ = self.stderr_file.read_to_string(&mut text);
         text.lines().last().map(|line| format!(": {}", line.trim())).unwrap_or_default()
     }
 }
 
 /// A file in memory without a name.
-fn tempfile() -> io::Result<File> {
+fn anonymous_file() -> io::Result<File> {
     let flags = nix::sys::memfd::MFdFlags::MFD_CLOEXEC;
     Ok(File::from(nix::sys::memfd::memfd_create(c"jitterlab-load", flags)?))
 }
@@ -93,7 +93,11 @@ impl Work for RunningCommand {
         };
         thread::sleep(Duration::from_millis(20));
         if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!("the command {}{}", ended(status), self.last_error_line())));
+            return Err(io::Error::other(format!(
+                "the command {}{}",
+                end_text(status),
+                self.last_error_line()
+            )));
         }
         Ok(0)
     }

@@ -10,7 +10,7 @@ use jitterlab_model::load::{LoadSpec, LoadUnit};
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 
-use super::{Kind, Share, Work, workers};
+use super::{Kind, Work, WorkShare, parse_worker_count};
 
 pub(super) const KIND: Kind = Kind {
     name: "disk",
@@ -18,11 +18,11 @@ pub(super) const KIND: Kind = Kind {
     unit: Some(LoadUnit::Bytes),
     share: |arguments, _| {
         let (n, folder) = split_arguments(arguments);
-        let workers = workers(n, 1)?;
+        let workers = parse_worker_count(n, 1)?;
         if !Path::new(folder).is_dir() {
             return Err(Error::bad_use(format!("{folder:?} is not a folder")));
         }
-        Ok(Share { workers, arguments: folder.into() })
+        Ok(WorkShare { workers, arguments: folder.into() })
     },
     begin: |arguments| {
         let folder = PathBuf::from(arguments);
@@ -31,12 +31,12 @@ pub(super) const KIND: Kind = Kind {
     },
 };
 
-/// Number of workers, and folder.
+/// Splits arguments into the number of workers and the folder.
 fn split_arguments(arguments: &str) -> (&str, &str) {
     arguments.split_once(',').unwrap_or((arguments, "."))
 }
 
-/// True if its folder is on a file system that has no disk.
+/// True if the folder of a disk load is on a file system in memory.
 pub(super) fn is_in_memory(spec: &LoadSpec) -> bool {
     let (_, folder) = split_arguments(&spec.arguments);
     // In the initial file system of a guest no other is mounted.

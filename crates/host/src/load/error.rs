@@ -17,7 +17,7 @@ pub(super) fn not_a_number(text: &str) -> Error {
 }
 
 /// End of a process that should have continued, as a clause.
-pub(super) fn ended(status: ExitStatus) -> String {
+pub(super) fn end_text(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (None, Some(signal)) => format!("was killed by signal {signal}"),
         (Some(0) | None, _) => "ended by itself".into(),

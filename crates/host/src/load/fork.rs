@@ -7,19 +7,19 @@ use jitterlab_model::load::LoadUnit;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, fork};
 
-use super::{Kind, Work, one};
+use super::{Kind, Work, share_of_one};
 
 pub(super) const KIND: Kind = Kind {
     name: "fork",
     usage: "fork[:N]",
     unit: Some(LoadUnit::Operations),
-    share: one,
-    begin: |_| Ok(Box::new(Forks)),
+    share: share_of_one,
+    begin: |_| Ok(Box::new(ForkLoad)),
 };
 
-struct Forks;
+struct ForkLoad;
 
-impl Work for Forks {
+impl Work for ForkLoad {
     fn step(&mut self) -> io::Result<u64> {
         const ROUNDS: u64 = 20;
         for _ in 0..ROUNDS {

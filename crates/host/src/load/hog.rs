@@ -5,19 +5,19 @@ use std::io::{self, Write};
 
 use jitterlab_model::load::LoadUnit;
 
-use super::{Kind, Work, each_cpu};
+use super::{Kind, Work, share_per_cpu};
 
 pub(super) const KIND: Kind = Kind {
     name: "hog",
     usage: "hog[:N]",
     unit: Some(LoadUnit::Operations),
-    share: each_cpu,
-    begin: |_| Ok(Box::new(Hog)),
+    share: share_per_cpu,
+    begin: |_| Ok(Box::new(SyscallLoad)),
 };
 
-struct Hog;
+struct SyscallLoad;
 
-impl Work for Hog {
+impl Work for SyscallLoad {
     /// As the shell does for each `echo`: open, write, close.
     fn step(&mut self) -> io::Result<u64> {
         const ROUNDS: u64 = 1_000;

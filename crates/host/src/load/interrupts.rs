@@ -8,11 +8,11 @@ use jitterlab_model::CpuSet;
 const TICK_NS: i64 = 10_000_000;
 
 /// Time that these CPUs have spent in interrupts and softirqs since the machine was started.
-pub(super) fn time_ns(cpus: &CpuSet) -> Option<i64> {
-    from_stat(&fs::read_to_string("/proc/stat").ok()?, cpus)
+pub(super) fn interrupt_time_ns(cpus: &CpuSet) -> Option<i64> {
+    interrupt_time_from_stat(&fs::read_to_string("/proc/stat").ok()?, cpus)
 }
 
-fn from_stat(stat: &str, cpus: &CpuSet) -> Option<i64> {
+fn interrupt_time_from_stat(stat: &str, cpus: &CpuSet) -> Option<i64> {
     let mut sum_ns = 0;
     for cpu in cpus.iter() {
         let name = format!("cpu{cpu}");
@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn interrupts_and_softirqs_of_the_load_s_processors_are_added() {
         let stat = "cpu  1 2 3 4 5 60 70 0\ncpu0 1 2 3 4 5 6 7 0 0 0\ncpu1 1 2 3 4 5 8 9 0 0 0\nintr 5\n";
-        let of = |cpus: &str| from_stat(stat, &cpus.parse().unwrap());
+        let of = |cpus: &str| interrupt_time_from_stat(stat, &cpus.parse().unwrap());
         assert_eq!((of("1"), of("0-1"), of("2")), (Some(170_000_000), Some(300_000_000), None));
     }
 }

@@ -9,7 +9,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::unistd;
 
-use super::{Kind, Work, each_cpu};
+use super::{Kind, Work, share_per_cpu};
 
 /// Distance of the interrupts of one worker.
 const EVERY: Duration = Duration::from_micros(20);
@@ -18,15 +18,15 @@ pub(super) const KIND: Kind = Kind {
     name: "irq",
     usage: "irq[:N]",
     unit: Some(LoadUnit::Operations),
-    share: each_cpu,
-    begin: |_| Ok(Box::new(Storm { timer: None })),
+    share: share_per_cpu,
+    begin: |_| Ok(Box::new(InterruptLoad { timer: None })),
 };
 
-struct Storm {
+struct InterruptLoad {
     timer: Option<TimerFd>,
 }
 
-impl Work for Storm {
+impl Work for InterruptLoad {
     fn step(&mut self) -> io::Result<u64> {
         let timer = match &self.timer {
             Some(timer) => timer,

@@ -6,7 +6,7 @@ use std::io;
 use jitterlab_model::Error;
 use jitterlab_model::load::LoadUnit;
 
-use super::{Kind, Share, Work, bytes, workers};
+use super::{Kind, Work, WorkShare, parse_size, parse_worker_count};
 
 /// Default of `stress -m`.
 const DEFAULT_BYTES: u64 = 256 << 20;
@@ -17,8 +17,8 @@ pub(super) const KIND: Kind = Kind {
     unit: Some(LoadUnit::Bytes),
     share: |arguments, place| {
         let (n, size) = arguments.split_once(',').unwrap_or((arguments, ""));
-        let workers = workers(n, 1)?;
-        let size = if size.is_empty() { DEFAULT_BYTES } else { bytes(size)? };
+        let workers = parse_worker_count(n, 1)?;
+        let size = if size.is_empty() { DEFAULT_BYTES } else { parse_size(size)? };
         let available = place.facts.memory.available_bytes.unwrap_or(u64::MAX);
         if size.saturating_mul(u64::from(workers)) > available / 10 * 9 {
             return Err(Error::bad_use(format!(
@@ -26,7 +26,7 @@ pub(super) const KIND: Kind = Kind {
                 size >> 20
             )));
         }
-        Ok(Share { workers, arguments: size.to_string() })
+        Ok(WorkShare { workers, arguments: size.to_string() })
     },
     begin: |arguments| {
         let size = usize::try_from(arguments.parse().unwrap_or(DEFAULT_BYTES)).unwrap_or(usize::MAX);

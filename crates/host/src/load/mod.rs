@@ -55,8 +55,8 @@ pub(super) struct Kind {
     /// Unit of its work.
     unit: Option<LoadUnit>,
     /// Number of workers that its arguments ask for, and the argument of each worker.
-    share: fn(&str, &LoadSite<'_>) -> Result<Share, Error>,
-    /// Prepares a worker; `arguments` is [`Share::arguments`].
+    share: fn(&str, &LoadSite<'_>) -> Result<WorkShare, Error>,
+    /// Prepares a worker; `arguments` is [`WorkShare::arguments`].
     begin: fn(arguments: &str) -> std::io::Result<Box<dyn Work>>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct LoadSite<'a> {
 }
 
 /// The work of a load, divided.
-pub(super) struct Share {
+pub(super) struct WorkShare {
     workers: u32,
     /// Arguments of each worker.
     arguments: String,
@@ -79,8 +79,8 @@ pub(super) trait Work {
     fn step(&mut self) -> std::io::Result<u64>;
 }
 
-/// Reads `N`, or takes the default where there is nothing.
-fn workers(text: &str, default: u32) -> Result<u32, Error> {
+/// Parses a number of workers; empty text gives the default.
+fn parse_worker_count(text: &str, default: u32) -> Result<u32, Error> {
     match text.trim() {
         "" => Ok(default),
         n => match n.parse() {
@@ -91,18 +91,18 @@ fn workers(text: &str, default: u32) -> Result<u32, Error> {
 }
 
 /// One worker for each CPU, or as many as the argument says.
-fn each_cpu(arguments: &str, site: &LoadSite<'_>) -> Result<Share, Error> {
-    let workers = workers(arguments, u32::try_from(site.cpus.len()).unwrap_or(1))?;
-    Ok(Share { workers, arguments: String::new() })
+fn share_per_cpu(arguments: &str, site: &LoadSite<'_>) -> Result<WorkShare, Error> {
+    let workers = parse_worker_count(arguments, u32::try_from(site.cpus.len()).unwrap_or(1))?;
+    Ok(WorkShare { workers, arguments: String::new() })
 }
 
 /// One worker, or as many as the argument says.
-fn one(arguments: &str, _: &LoadSite<'_>) -> Result<Share, Error> {
-    Ok(Share { workers: workers(arguments, 1)?, arguments: String::new() })
+fn share_of_one(arguments: &str, _: &LoadSite<'_>) -> Result<WorkShare, Error> {
+    Ok(WorkShare { workers: parse_worker_count(arguments, 1)?, arguments: String::new() })
 }
 
-/// Reads a size such as `256M`, `64k` or `1G` into bytes above zero.
-fn bytes(text: &str) -> Result<u64, Error> {
+/// Parses a size such as `256M`, `64k` or `1G` into bytes, which must be above zero.
+fn parse_size(text: &str) -> Result<u64, Error> {
     let bad = || Error::bad_use(format!("{text:?} is not a size such as 256M or 1G"));
     let (number, shift) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
@@ -114,7 +114,7 @@ fn bytes(text: &str) -> Result<u64, Error> {
     number.checked_mul(1 << shift).filter(|n| (1..=1 << 46).contains(n)).ok_or_else(bad)
 }
 
-/// Every kind of load by its name, with how it is written; the report has the words for each.
+/// Name and usage of every kind of load; the report has the words for each.
 pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     KINDS.iter().map(|kind| (kind.name, kind.usage))
 }
@@ -125,7 +125,7 @@ fn usages_and_presets() -> String {
     KINDS.iter().map(|kind| kind.usage).chain(presets).collect::<Vec<_>>().join(", ")
 }
 
-fn kind(spec: &LoadSpec) -> Result<&'static Kind, Error> {
+fn find_kind(spec: &LoadSpec) -> Result<&'static Kind, Error> {
     KINDS.iter().find(|kind| kind.name == spec.kind).ok_or_else(|| {
         Error::bad_use(format!(
             "{:?} is not a load; there are {} (--load help describes them)",
@@ -135,9 +135,9 @@ fn kind(spec: &LoadSpec) -> Result<&'static Kind, Error> {
     })
 }
 
-/// The program of others that a load runs by way of the shell; whether an `exec:` means a program by its first
+/// Program that a load runs by way of the shell, if it runs one; whether an `exec:` means a program by its first
 /// word, only the shell knows.
-pub fn program(spec: &LoadSpec) -> Option<&str> {
+pub fn external_program(spec: &LoadSpec) -> Option<&str> {
     match spec.kind.as_str() {
         kind if kind == command::STRESS_NG.name => Some(kind),
         kind if kind == command::EXEC.name => spec.arguments.split_whitespace().next(),
@@ -165,7 +165,7 @@ struct RunningLoad {
 }
 
 impl Loads {
-    pub fn asked(&self) -> Load {
+    pub fn to_load(&self) -> Load {
         Load::from_specs(self.loads.iter().map(|load| load.spec.clone()))
     }
 
@@ -183,8 +183,8 @@ impl Loads {
     ) -> Result<Self, Error> {
         let mut loads = Vec::new();
         for spec in specs {
-            let kind = kind(spec)?;
-            let cpus = cpus_of(spec, facts, measured, housekeeping)?;
+            let kind = find_kind(spec)?;
+            let cpus = placement_cpus(spec, facts, measured, housekeeping)?;
             let share =
                 (kind.share)(&spec.arguments, &LoadSite { cpus: &cpus, facts }).map_err(|problem| {
                     problem.within(format!("load {spec}")).remedy(format!("write {}", kind.usage))
@@ -229,15 +229,15 @@ impl Loads {
         for load in &mut self.loads {
             // Of a load that starts later, the interrupts before it are none of its own.
             let counted = self.counts_interrupts && load.start_after.is_zero();
-            load.interrupts_ns = counted.then(|| interrupts::time_ns(&load.cpus)).flatten();
+            load.interrupts_ns = counted.then(|| interrupts::interrupt_time_ns(&load.cpus)).flatten();
             for worker in &mut load.workers {
-                worker.begin_after(load.start_after);
+                worker.order_start(load.start_after);
             }
         }
     }
 
-    /// Warns of loads for a disk whose folder is in memory, and of loads that run on a measured CPU without a request.
-    pub fn cautions(&self, measured: &CpuSet) -> Vec<Warning> {
+    /// Warnings about disk loads in memory, and about loads that run on a measured CPU without a request.
+    pub fn placement_warnings(&self, measured: &CpuSet) -> Vec<Warning> {
         let in_memory =
             |load: &&RunningLoad| load.spec.kind == disk::KIND.name && disk::is_in_memory(&load.spec);
         let in_memory = self.loads.iter().filter(in_memory);
@@ -254,11 +254,13 @@ impl Loads {
         (!loads.is_empty()).then(|| Warning::LoadOnMeasuredCpu { loads, cpus: measured.clone() })
     }
 
-    /// The loads that have failed since the last call, each with its failure.
-    pub fn failed(&mut self) -> Vec<Warning> {
+    /// Returns warnings about the loads that have failed since the last call.
+    pub fn take_failures(&mut self) -> Vec<Warning> {
         let mut news = Vec::new();
         for load in self.loads.iter_mut().filter(|load| load.failure.is_none()) {
-            let Some(reason) = load.workers.iter_mut().find_map(WorkerProcess::failure) else { continue };
+            let Some(reason) = load.workers.iter_mut().find_map(WorkerProcess::check_failure) else {
+                continue;
+            };
             let after = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
             news.push(Warning::LoadFailed {
                 load: load.spec.to_string(),
@@ -273,11 +275,11 @@ impl Loads {
     /// Stops every worker and returns the results of each load.
     pub fn stop(&mut self) -> Vec<LoadRun> {
         for load in &mut self.loads {
-            let since_start = load.interrupts_ns.zip(interrupts::time_ns(&load.cpus));
+            let since_start = load.interrupts_ns.zip(interrupts::interrupt_time_ns(&load.cpus));
             load.interrupts_ns = since_start.map(|(before_ns, now_ns)| now_ns - before_ns);
         }
         for worker in self.loads.iter_mut().flat_map(|load| &mut load.workers) {
-            worker.ask_to_stop();
+            worker.order_stop();
         }
         let loads = std::mem::take(&mut self.loads);
         loads.into_iter().map(RunningLoad::stop).collect()
@@ -315,19 +317,19 @@ impl RunningLoad {
     }
 }
 
-fn cpus_of(
+fn placement_cpus(
     spec: &LoadSpec,
     facts: &SystemFacts,
     measured: &CpuSet,
     housekeeping: &CpuSet,
 ) -> Result<CpuSet, Error> {
     match &spec.placement {
-        Placement::All => Ok(facts.usable()),
+        Placement::All => Ok(facts.usable_cpus()),
         Placement::Housekeeping if !housekeeping.without(measured).is_empty() => {
             Ok(housekeeping.without(measured))
         }
         // With a single CPU, a load can only run there.
-        Placement::Housekeeping if facts.usable().len() == 1 => Ok(facts.usable()),
+        Placement::Housekeeping if facts.usable_cpus().len() == 1 => Ok(facts.usable_cpus()),
         Placement::Housekeeping => {
             Err(Error::bad_use(format!("load {spec}: no CPU is left beside the measured {measured}"))
                 .remedy(format!("write {spec}@{measured} to let it run there all the same")))
@@ -350,14 +352,21 @@ mod tests {
     #[test]
     fn sizes_and_numbers_are_read() {
         assert_eq!(
-            (bytes("256M"), bytes("4k"), bytes("1G"), bytes("7")),
+            (parse_size("256M"), parse_size("4k"), parse_size("1G"), parse_size("7")),
             (Ok(256 << 20), Ok(4096), Ok(1 << 30), Ok(7))
         );
         assert!(
-            bytes("").is_err() && bytes("M").is_err() && bytes("0").is_err() && bytes("9999999999G").is_err()
+            parse_size("").is_err()
+                && parse_size("M").is_err()
+                && parse_size("0").is_err()
+                && parse_size("9999999999G").is_err()
         );
-        assert_eq!((workers("", 3), workers(" 2", 3)), (Ok(2 + 1), Ok(2)));
-        assert!(workers("0", 1).is_err() && workers("x", 1).is_err() && workers("99999", 1).is_err());
+        assert_eq!((parse_worker_count("", 3), parse_worker_count(" 2", 3)), (Ok(2 + 1), Ok(2)));
+        assert!(
+            parse_worker_count("0", 1).is_err()
+                && parse_worker_count("x", 1).is_err()
+                && parse_worker_count("99999", 1).is_err()
+        );
     }
 
     #[test]
@@ -367,7 +376,7 @@ mod tests {
             facts.process.allowed_cpus = Some("5".parse().unwrap());
             let spec: LoadSpec = load.parse().unwrap();
             let measured: CpuSet = measured.parse().unwrap();
-            let cpus = cpus_of(&spec, &facts, &measured, &facts.usable()).unwrap();
+            let cpus = placement_cpus(&spec, &facts, &measured, &facts.usable_cpus()).unwrap();
             let running = RunningLoad {
                 spec,
                 cpus,

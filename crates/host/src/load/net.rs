@@ -10,7 +10,7 @@ use std::time::Duration;
 use jitterlab_model::Error;
 use jitterlab_model::load::LoadUnit;
 
-use super::{Kind, Share, Work, workers};
+use super::{Kind, Work, WorkShare, parse_worker_count};
 
 pub(super) const KIND: Kind = Kind {
     name: "net",
@@ -19,15 +19,15 @@ pub(super) const KIND: Kind = Kind {
     share: |arguments, _| {
         let (n, host) = split_arguments(arguments);
         if let Some(host) = host {
-            address(host).map_err(|why| Error::bad_use(format!("{host:?} is no host: {why}")))?;
+            resolve_address(host).map_err(|why| Error::bad_use(format!("{host:?} is no host: {why}")))?;
         }
-        Ok(Share { workers: workers(n, 1)?, arguments: host.unwrap_or_default().into() })
+        Ok(WorkShare { workers: parse_worker_count(n, 1)?, arguments: host.unwrap_or_default().into() })
     },
     begin: |arguments| {
         Ok(Box::new(if arguments.is_empty() {
-            NetworkLoad::with_itself()?
+            NetworkLoad::new_loopback()?
         } else {
-            NetworkLoad::with(arguments)?
+            NetworkLoad::connect(arguments)?
         }))
     },
 };
@@ -40,7 +40,7 @@ const STREAM_BLOCK: usize = 64 << 10;
 /// Payload of a datagram that fits into an Ethernet frame.
 const DATAGRAM: usize = 1_472;
 
-/// Number of workers, and the other machine where one is named; alone, it may stand in place of the number.
+/// Splits `N`, `N,HOST` or `HOST` into the number of workers and the other machine, if one is named.
 fn split_arguments(arguments: &str) -> (&str, Option<&str>) {
     match arguments.split_once(',') {
         Some((n, host)) => (n, Some(host)),
@@ -49,8 +49,8 @@ fn split_arguments(arguments: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Address of `HOST` or `HOST:PORT`.
-fn address(host: &str) -> io::Result<SocketAddr> {
+/// Resolves `HOST` or `HOST:PORT` to an address.
+fn resolve_address(host: &str) -> io::Result<SocketAddr> {
     let with_port = host.to_socket_addrs();
     let mut found = with_port.or_else(|_| (host.trim_matches(['[', ']']), DISCARD).to_socket_addrs())?;
     found.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
@@ -70,23 +70,23 @@ struct NetworkLoad {
 
 impl NetworkLoad {
     /// Creates a load over the loopback interface, with both ends in this process.
-    fn with_itself() -> io::Result<Self> {
+    fn new_loopback() -> io::Result<Self> {
         let received = Arc::new(AtomicU64::new(0));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let stream = TcpStream::connect(listener.local_addr()?)?;
         let (arriving, _) = listener.accept()?;
-        count_stream(arriving, received.clone())?;
+        spawn_stream_counter(arriving, received.clone())?;
         let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.connect(sink.local_addr()?)?;
-        count_datagrams(sink, received.clone())?;
+        spawn_datagram_counter(sink, received.clone())?;
         Self::new(stream, socket, received, false)
     }
 
     /// Creates a load whose other end is another machine.
-    fn with(host: &str) -> io::Result<Self> {
+    fn connect(host: &str) -> io::Result<Self> {
         let received = Arc::new(AtomicU64::new(0));
-        let address = address(host)?;
+        let address = resolve_address(host)?;
         let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| {
             io::Error::new(error.kind(), format!("no TCP connection to {address}: {error}"))
         })?;
@@ -99,7 +99,7 @@ impl NetworkLoad {
         any.set_port(0);
         let socket = UdpSocket::bind(any)?;
         socket.connect(address)?;
-        count_stream(stream.try_clone()?, received.clone())?;
+        spawn_stream_counter(stream.try_clone()?, received.clone())?;
         Self::new(stream, socket, received, true)
     }
 
@@ -114,7 +114,7 @@ impl NetworkLoad {
     }
 }
 
-fn count_stream(mut arriving: TcpStream, count: Arc<AtomicU64>) -> io::Result<()> {
+fn spawn_stream_counter(mut arriving: TcpStream, count: Arc<AtomicU64>) -> io::Result<()> {
     thread::Builder::new().spawn(move || {
         let mut block = vec![0; STREAM_BLOCK];
         while let Ok(n @ 1..) = arriving.read(&mut block) {
@@ -124,7 +124,7 @@ fn count_stream(mut arriving: TcpStream, count: Arc<AtomicU64>) -> io::Result<()
     Ok(())
 }
 
-fn count_datagrams(sink: UdpSocket, count: Arc<AtomicU64>) -> io::Result<()> {
+fn spawn_datagram_counter(sink: UdpSocket, count: Arc<AtomicU64>) -> io::Result<()> {
     thread::Builder::new().spawn(move || {
         let mut datagram = [0; DATAGRAM];
         while let Ok(n) = sink.recv(&mut datagram) {
@@ -163,22 +163,22 @@ mod tests {
         assert_eq!((split_arguments(""), split_arguments("3")), (("", None), ("3", None)));
         assert_eq!(split_arguments("2,10.0.0.1:5001"), ("2", Some("10.0.0.1:5001")));
         assert_eq!(split_arguments("192.168.0.2"), ("", Some("192.168.0.2")));
-        assert_eq!(address("10.0.0.1").unwrap().to_string(), "10.0.0.1:9");
-        assert_eq!(address("10.0.0.1:77").unwrap().port(), 77);
-        assert_eq!(address("[::1]").unwrap().to_string(), "[::1]:9");
-        assert!(address("no host").is_err());
+        assert_eq!(resolve_address("10.0.0.1").unwrap().to_string(), "10.0.0.1:9");
+        assert_eq!(resolve_address("10.0.0.1:77").unwrap().port(), 77);
+        assert_eq!(resolve_address("[::1]").unwrap().to_string(), "[::1]:9");
+        assert!(resolve_address("no host").is_err());
     }
 
     #[test]
     fn bytes_go_to_another_machine_that_takes_them() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let mut network = NetworkLoad::with(&listener.local_addr().unwrap().to_string()).unwrap();
+        let mut network = NetworkLoad::connect(&listener.local_addr().unwrap().to_string()).unwrap();
         let (arriving, _) = listener.accept().unwrap();
-        count_stream(arriving, Arc::default()).unwrap();
+        spawn_stream_counter(arriving, Arc::default()).unwrap();
         assert!(network.step().unwrap() >= STREAM_BLOCK as u64);
         drop(listener);
         let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-        let refused = NetworkLoad::with(&nobody.to_string()).err().unwrap().to_string();
+        let refused = NetworkLoad::connect(&nobody.to_string()).err().unwrap().to_string();
         assert!(refused.contains("no TCP connection to 127.0.0.1:"), "{refused}");
     }
 }

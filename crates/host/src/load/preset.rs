@@ -32,12 +32,12 @@ pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, Error> {
         return Ok(Vec::new());
     }
     if let Some(options) = text.strip_prefix("stress").filter(|o| o.is_empty() || o.starts_with(' ')) {
-        return stress(options.trim());
+        return parse_stress_options(options.trim());
     }
     let spec: LoadSpec = text.parse()?;
     let preset = PRESETS.iter().find(|preset| preset.name == spec.kind && spec.arguments.is_empty());
     let Some(preset) = preset else {
-        super::kind(&spec)?;
+        super::find_kind(&spec)?;
         return Ok(vec![spec]);
     };
     preset
@@ -53,8 +53,8 @@ pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, Error> {
         .collect()
 }
 
-/// The options of stress(1) that have a load here.
-fn stress(options: &str) -> Result<Vec<LoadSpec>, Error> {
+/// Parses the options of stress(1) that have a load here.
+fn parse_stress_options(options: &str) -> Result<Vec<LoadSpec>, Error> {
     const USAGE: &str = "stress [-c N] [-m N] [-d N] [-i N]";
     let bad =
         |problem: Error| problem.within(format!("load stress {options}")).remedy(format!("write {USAGE}"));

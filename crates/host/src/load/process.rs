@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use jitterlab_model::CpuSet;
 
-use super::error::ended;
+use super::error::end_text;
 use super::worker::{Report, WORKER};
 use crate::child::kill_descendants;
 
@@ -19,8 +19,8 @@ const PATIENCE: Duration = Duration::from_millis(900);
 pub(super) struct WorkerProcess {
     child: Child,
     orders: Option<ChildStdin>,
-    words: BufReader<ChildStdout>,
-    asked: Option<Instant>,
+    answers: BufReader<ChildStdout>,
+    stop_asked: Option<Instant>,
     report: Option<Report>,
 }
 
@@ -35,19 +35,19 @@ impl WorkerProcess {
             .spawn()
             .map_err(|error| format!("no process for it: {error}"))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (orders, words) = pipes.ok_or("no pipes to it")?;
+        let (orders, answers) = pipes.ok_or("no pipes to it")?;
         Ok(WorkerProcess {
             child,
             orders: Some(orders),
-            words: BufReader::new(words),
-            asked: None,
+            answers: BufReader::new(answers),
+            stop_asked: None,
             report: None,
         })
     }
 
     pub(super) fn wait_until_ready(&mut self) -> Result<(), String> {
         let mut line = String::new();
-        let _ = self.words.read_line(&mut line);
+        let _ = self.answers.read_line(&mut line);
         match line.trim().split_once(' ') {
             None if line.trim() == "ready" => Ok(()),
             Some(("failed", reason)) => Err(reason.into()),
@@ -55,45 +55,45 @@ impl WorkerProcess {
         }
     }
 
-    pub(super) fn begin_after(&mut self, delay: Duration) {
-        self.order(&format!("go {}\n", delay.as_millis()));
+    pub(super) fn order_start(&mut self, delay: Duration) {
+        self.send_order(&format!("go {}\n", delay.as_millis()));
     }
 
     /// Sends an order. If the worker is gone, the order is lost, and its end is noticed elsewhere.
-    fn order(&mut self, line: &str) {
+    fn send_order(&mut self, line: &str) {
         if let Some(orders) = &mut self.orders {
             let _ = orders.write_all(line.as_bytes()).and_then(|()| orders.flush());
         }
     }
 
-    /// Reason why it ended, if it ended without a request.
-    pub(super) fn failure(&mut self) -> Option<String> {
+    /// Returns the reason why the worker ended, if it ended without a request.
+    pub(super) fn check_failure(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         self.report = self.read_report();
         let failure = self.report.as_ref().and_then(|report| report.failure.clone());
         Some(failure.unwrap_or_else(|| end_clause(status)))
     }
 
-    pub(super) fn ask_to_stop(&mut self) {
-        self.order("stop\n");
+    pub(super) fn order_stop(&mut self) {
+        self.send_order("stop\n");
         self.orders = None;
-        self.asked = Some(Instant::now());
+        self.stop_asked = Some(Instant::now());
     }
 
-    /// Waits for its end, or enforces it, and reads its report.
+    /// Waits for the worker's end, or enforces it, and reads its report.
     pub(super) fn finish(mut self) -> Result<Report, String> {
-        let status = self.end()?;
+        let status = self.wait_or_kill()?;
         self.report.take().or_else(|| self.read_report()).ok_or_else(|| end_clause(status))
     }
 
-    /// Waits for the process to end by itself, since its orders have ended, and kills it after [`PATIENCE`].
-    fn end(&mut self) -> Result<ExitStatus, String> {
-        let asked = *self.asked.get_or_insert_with(Instant::now);
+    /// Waits for the process to end by itself, since its orders have end_text, and kills it after [`PATIENCE`].
+    fn wait_or_kill(&mut self) -> Result<ExitStatus, String> {
+        let stop_asked = *self.stop_asked.get_or_insert_with(Instant::now);
         self.orders = None;
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return Ok(status),
-                Ok(None) if asked.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(2)),
+                Ok(None) if stop_asked.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(2)),
                 Ok(None) => {
                     // Only the worker itself would end the processes that it has started.
                     kill_descendants(self.child.id());
@@ -107,7 +107,7 @@ impl WorkerProcess {
 
     fn read_report(&mut self) -> Option<Report> {
         let mut line = String::new();
-        while self.words.read_line(&mut line).is_ok_and(|n| n > 0) {
+        while self.answers.read_line(&mut line).is_ok_and(|n| n > 0) {
             if let Some(json) = line.trim().strip_prefix("done ") {
                 return serde_json::from_slice(json.as_bytes()).ok();
             }
@@ -119,10 +119,10 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        let _ = self.end();
+        let _ = self.wait_or_kill();
     }
 }
 
 fn end_clause(status: ExitStatus) -> String {
-    format!("it {}", ended(status))
+    format!("it {}", end_text(status))
 }

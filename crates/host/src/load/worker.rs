@@ -86,7 +86,7 @@ fn run_worker(kind: &Kind, cpus: &str, arguments: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for `go`, then for the load's start; `None` if it is stopped before that.
+/// Waits for the order `go`, then for the load's start; `None` if it is stopped before that.
 fn wait_for_begin(begun: &Receiver<Duration>) -> Option<(Instant, CpuTime)> {
     let start = Instant::now() + begun.recv().ok()?;
     while Instant::now() < start {
@@ -95,7 +95,7 @@ fn wait_for_begin(begun: &Receiver<Duration>) -> Option<(Instant, CpuTime)> {
         }
         thread::sleep(start.saturating_duration_since(Instant::now()).min(Duration::from_millis(20)));
     }
-    Some((Instant::now(), CpuTime::used()))
+    Some((Instant::now(), CpuTime::of_this_process()))
 }
 
 fn work_until_stopped(work: &mut dyn Work) -> Option<String> {
@@ -111,7 +111,7 @@ fn work_until_stopped(work: &mut dyn Work) -> Option<String> {
 }
 
 fn write_report(begin: Instant, before: CpuTime, failure: Option<String>) {
-    let now = CpuTime::used();
+    let now = CpuTime::of_this_process();
     let report = Report {
         active_ns: i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX),
         cpu_time_ns: now.all_ns - before.all_ns,
@@ -122,7 +122,7 @@ fn write_report(begin: Instant, before: CpuTime, failure: Option<String>) {
     write_line(&format!("done {}", serde_json::to_string(&report).unwrap_or_default()));
 }
 
-/// Takes orders. Once stopped, ends the process if its work does not come back.
+/// Takes orders from standard input. Once stopped, ends the process if its work does not come back.
 fn obey_orders(go: &Sender<Duration>) {
     let mut begun = None;
     for line in io::stdin().lock().lines() {
@@ -130,7 +130,7 @@ fn obey_orders(go: &Sender<Duration>) {
             Ok("stop") | Err(_) => break,
             Ok(order) => {
                 if let Some(ms) = order.strip_prefix("go ").and_then(|ms| ms.parse().ok()) {
-                    begun = Some((Instant::now(), CpuTime::used()));
+                    begun = Some((Instant::now(), CpuTime::of_this_process()));
                     let _ = go.send(Duration::from_millis(ms));
                 }
             }
@@ -153,7 +153,7 @@ struct CpuTime {
 }
 
 impl CpuTime {
-    fn used() -> Self {
+    fn of_this_process() -> Self {
         let who = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN];
         let usages = who.into_iter().filter_map(|who| getrusage(who).ok());
         let each = usages.map(|of| (of.user_time().num_nanoseconds(), of.system_time().num_nanoseconds()));

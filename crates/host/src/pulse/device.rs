@@ -10,9 +10,9 @@ use std::path::Path;
 use jitterlab_model::{Error, Pulse, PulsePin, SerialLine};
 use nix::libc;
 
-use super::Level;
+use super::DigitalOutput;
 use super::dump::Dump;
-use super::error::{Remedies, takes_no_pulses};
+use super::error::{Remedies, unusable_device_error};
 
 /// The user interface of GPIO chips, version 2 (linux/gpio.h).
 #[repr(C)]
@@ -38,25 +38,25 @@ struct LineValues {
 }
 
 const GPIO_V2_LINE_FLAG_OUTPUT: u64 = 1 << 3;
-const GPIO_V2_GET_LINE: u64 = iowr(0xb4, 0x07, size_of::<LineRequest>());
-const GPIO_V2_LINE_SET_VALUES: u64 = iowr(0xb4, 0x0f, size_of::<LineValues>());
+const GPIO_V2_GET_LINE: u64 = ioctl_read_write_number(0xb4, 0x07, size_of::<LineRequest>());
+const GPIO_V2_LINE_SET_VALUES: u64 = ioctl_read_write_number(0xb4, 0x0f, size_of::<LineValues>());
 // linux/ppdev.h.
-const PPCLAIM: u64 = io_number(0, b'p', 0x8b, 0);
-const PPEXCL: u64 = io_number(0, b'p', 0x8f, 0);
-const PPRELEASE: u64 = io_number(0, b'p', 0x8c, 0);
-const PPWDATA: u64 = io_number(1, b'p', 0x86, 1);
+const PPCLAIM: u64 = ioctl_number(0, b'p', 0x8b, 0);
+const PPEXCL: u64 = ioctl_number(0, b'p', 0x8f, 0);
+const PPRELEASE: u64 = ioctl_number(0, b'p', 0x8c, 0);
+const PPWDATA: u64 = ioctl_number(1, b'p', 0x86, 1);
 
 // asm-generic/ioctls.h.
 const TIOCMBIS: u64 = 0x5416;
 const TIOCMBIC: u64 = 0x5417;
 
-/// asm-generic/ioctl.h, as x86 and ARM have it.
-const fn io_number(direction: u64, kind: u8, number: u8, size: usize) -> u64 {
+/// Number of an ioctl as in asm-generic/ioctl.h, for x86 and ARM.
+const fn ioctl_number(direction: u64, kind: u8, number: u8, size: usize) -> u64 {
     direction << 30 | (size as u64) << 16 | (kind as u64) << 8 | number as u64
 }
 
-const fn iowr(kind: u8, number: u8, size: usize) -> u64 {
-    io_number(3, kind, number, size)
+const fn ioctl_read_write_number(kind: u8, number: u8, size: usize) -> u64 {
+    ioctl_number(3, kind, number, size)
 }
 
 pub(super) struct Pin {
@@ -77,10 +77,10 @@ enum PinKind {
     Serial(libc::c_int),
 }
 
-type Opened = Box<dyn Level>;
+type OpenOutput = Box<dyn DigitalOutput>;
 
-/// Opens the pin of a pulse, for this program alone, and makes it low; and that of its direction, which is high.
-pub(super) fn open(pulse: &Pulse) -> Result<(Opened, Option<Opened>), Error> {
+/// Opens the pin of a pulse for this program alone, and makes it low; also the pin of its direction, high.
+pub(super) fn open(pulse: &Pulse) -> Result<(OpenOutput, Option<OpenOutput>), Error> {
     let direction = pulse.steps.as_ref().and_then(|steps| steps.direction.as_ref());
     if let (PulsePin::Parallel { port, bit }, Some(PulsePin::Parallel { port: same, bit: held })) =
         (&pulse.pin, direction)
@@ -91,7 +91,7 @@ pub(super) fn open(pulse: &Pulse) -> Result<(Opened, Option<Opened>), Error> {
     }
     let high = |of: &PulsePin| {
         let mut opened = open_pin(of)?;
-        let refused = |error| takes_no_pulses(Path::new(&of.to_string()), error, Remedies::NOT_HELD);
+        let refused = |error| unusable_device_error(Path::new(&of.to_string()), error, Remedies::NOT_HELD);
         opened.set(true, 0).map_err(refused)?;
         Ok::<_, Error>(opened)
     };
@@ -99,11 +99,11 @@ pub(super) fn open(pulse: &Pulse) -> Result<(Opened, Option<Opened>), Error> {
     Ok((open_pin(&pulse.pin)?, direction))
 }
 
-fn open_pin(pin: &PulsePin) -> Result<Opened, Error> {
+fn open_pin(pin: &PulsePin) -> Result<OpenOutput, Error> {
     Ok(match pin {
         PulsePin::File(path) => Box::new(Dump::create(Path::new(path))?),
         PulsePin::Gpio { chip, line } => Box::new(Pin::open(chip, &Remedies::GPIO, |chip| {
-            Ok(Pin { file: gpio_line(&chip, *line)?, kind: PinKind::Gpio })
+            Ok(Pin { file: request_gpio_line(&chip, *line)?, kind: PinKind::Gpio })
         })?),
         PulsePin::Parallel { port, bit } => Box::new(open_parallel_port(port, 1 << bit, 0)?),
         PulsePin::Serial { port, line } => Box::new(Pin::open(port, &Remedies::SERIAL, |port| {
@@ -115,7 +115,7 @@ fn open_pin(pin: &PulsePin) -> Result<Opened, Error> {
 
 fn open_parallel_port(port: &str, moves: u8, held: u8) -> Result<Pin, Error> {
     Pin::open(port, &Remedies::PARALLEL, |port| {
-        claim(&port)?;
+        claim_exclusively(&port)?;
         Ok(Pin { file: port.into(), kind: PinKind::Parallel { moves, held } })
     })
 }
@@ -135,7 +135,7 @@ impl Pin {
     }
 }
 
-impl Level for Pin {
+impl DigitalOutput for Pin {
     fn set(&mut self, high: bool, _: i64) -> io::Result<()> {
         match self.kind {
             PinKind::Gpio => {
@@ -167,7 +167,7 @@ impl Drop for Pin {
 }
 
 /// Asks a chip for a line as an output that is low.
-fn gpio_line(chip: &File, line: u32) -> io::Result<OwnedFd> {
+fn request_gpio_line(chip: &File, line: u32) -> io::Result<OwnedFd> {
     let mut consumer = [0; 32];
     consumer[..9].copy_from_slice(b"jitterlab");
     let mut request = LineRequest {
@@ -192,7 +192,7 @@ fn gpio_line(chip: &File, line: u32) -> io::Result<OwnedFd> {
 }
 
 /// Takes a parallel port for this program alone.
-fn claim(port: &File) -> io::Result<()> {
+fn claim_exclusively(port: &File) -> io::Result<()> {
     ioctl(port, PPEXCL, std::ptr::null_mut::<u8>())?;
     ioctl(port, PPCLAIM, std::ptr::null_mut::<u8>())
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use jitterlab_model::Error;
 
-use super::Level;
+use super::DigitalOutput;
 use super::error::Remedies;
 
 /// Longest line of a dump: sign, digits, value and line feeds.
@@ -63,7 +63,7 @@ fn create_or_replace(path: &Path) -> io::Result<File> {
     }
 }
 
-impl Level for Dump {
+impl DigitalOutput for Dump {
     fn set(&mut self, high: bool, now_ns: i64) -> io::Result<()> {
         // The first pulse is a microsecond after the dump's beginning.
         let first_ns = *self.first_ns.get_or_insert(now_ns - 1_000);

@@ -55,11 +55,11 @@ impl Remedies {
             Some(Errno::EBUSY) => self.busy,
             _ => self.refused,
         };
-        takes_no_pulses(path, error, remedy)
+        unusable_device_error(path, error, remedy)
     }
 }
 
 /// A device that belongs to others, is in use, or is something else.
-pub(super) fn takes_no_pulses(path: &Path, error: io::Error, remedy: &str) -> Error {
+pub(super) fn unusable_device_error(path: &Path, error: io::Error, remedy: &str) -> Error {
     Error::refused(format!("{} takes no pulses", path.display())).because(error).remedy(remedy)
 }

@@ -15,8 +15,8 @@ use jitterlab_model::{Error, OwnWork, Pulse, PulseAt, TaskSpec, Warning};
 use jitterlab_rt::Workload;
 
 /// Something that is high or low. Low again once it is dropped.
-trait Level: Send {
-    /// Makes it high or low at a time of the task's clock, without allocation and by one system call.
+trait DigitalOutput: Send {
+    /// Makes the pin high or low at a time of the task's clock, without allocation and by one system call.
     ///
     /// # Errors
     /// Error of the system call.
@@ -44,7 +44,7 @@ impl EdgeTimes {
         }
     }
 
-    fn count(&self, ns: i64, done: bool) {
+    fn count_edge(&self, ns: i64, done: bool) {
         // One thread writes, so that no update is lost.
         let counter = if done { &self.edges } else { &self.refused };
         counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -55,7 +55,7 @@ impl EdgeTimes {
         }
     }
 
-    /// Warning for the run's reader; `None` if no edge was tried.
+    /// Makes the warning with the edges' durations; `None` if no edge was tried.
     pub(super) fn warning(&self, task: &str, pulse: Pulse) -> Option<Warning> {
         let [edges, refused] = [&self.edges, &self.refused].map(|counter| counter.load(Ordering::Relaxed));
         let mean_ns = i64::try_from(edges)
@@ -76,15 +76,15 @@ impl EdgeTimes {
 /// The work of a task, and the durations of its edges.
 type PulsedWork = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
 
-/// The work of a task with its pulses around it, and their durations; the work itself for a task without
-/// pulses.
+/// Puts the pulses of a task around its work; returns that work, and the durations of edges to come. Without pulses, the
+/// work stays as it is.
 pub(super) fn with_pulses(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<PulsedWork, Error> {
     let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
     let (level, direction) = device::open(pulse)?;
     let times = Arc::new(EdgeTimes::new());
     let work = work.map_or_else(|| Work::Described(Workload::new(spec.work)), Work::Own);
     let steps = pulse.steps.as_ref().map(|steps| StepsDue { every_ns: steps.every_ns, next_ns: None });
-    let pulsing = Pulsing {
+    let pulsing = PulsedWorkload {
         level,
         at: pulse.at,
         high: false,
@@ -109,8 +109,8 @@ struct StepsDue {
 }
 
 impl StepsDue {
-    /// Takes a step that is due by then. One at a time: steps of activations that were missed follow in the next ones.
-    fn take(&mut self, due_ns: i64) -> bool {
+    /// Takes one step if it is due; returns true then. Steps of missed activations follow in the next ones.
+    fn take_due_step(&mut self, due_ns: i64) -> bool {
         let next_ns = self.next_ns.get_or_insert(due_ns);
         let is_due = *next_ns <= due_ns;
         if is_due {
@@ -121,38 +121,38 @@ impl StepsDue {
 }
 
 /// Work with edges around it.
-struct Pulsing {
-    level: Box<dyn Level>,
+struct PulsedWorkload {
+    level: Box<dyn DigitalOutput>,
     at: PulseAt,
     high: bool,
     steps: Option<StepsDue>,
     work: Work,
     times: Arc<EdgeTimes>,
     /// High as long as it is open.
-    _direction: Option<Box<dyn Level>>,
+    _direction: Option<Box<dyn DigitalOutput>>,
 }
 
-impl Pulsing {
-    /// Changes the pin; its duration counts from the last reading of the clock.
-    fn edge(&mut self, from_ns: i64, now_ns: &dyn Fn() -> i64) {
+impl PulsedWorkload {
+    /// Changes the pin's level, and counts the time from `from_ns` to its end as the edge's duration.
+    fn make_edge(&mut self, from_ns: i64, now_ns: &dyn Fn() -> i64) {
         self.high = !self.high;
         let done = self.level.set(self.high, from_ns).is_ok();
-        self.times.count(now_ns() - from_ns, done);
+        self.times.count_edge(now_ns() - from_ns, done);
     }
 }
 
-impl OwnWork for Pulsing {
+impl OwnWork for PulsedWorkload {
     fn activate(&mut self, due_ns: i64, start_ns: i64, now_ns: &dyn Fn() -> i64) {
-        let moves = self.steps.as_mut().is_none_or(|steps| steps.take(due_ns));
+        let moves = self.steps.as_mut().is_none_or(|steps| steps.take_due_step(due_ns));
         if moves && self.at != PulseAt::End {
-            self.edge(start_ns, now_ns);
+            self.make_edge(start_ns, now_ns);
         }
         match &mut self.work {
             Work::Described(workload) => workload.run_by_clock(now_ns, start_ns),
             Work::Own(own) => own.activate(due_ns, start_ns, now_ns),
         }
         if moves && self.at != PulseAt::Start {
-            self.edge(now_ns(), now_ns);
+            self.make_edge(now_ns(), now_ns);
         }
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     /// Records its calls.
     struct Noted(Arc<Mutex<Vec<(bool, i64)>>>);
 
-    impl Level for Noted {
+    impl DigitalOutput for Noted {
         fn set(&mut self, high: bool, now_ns: i64) -> io::Result<()> {
             self.0.lock().unwrap().push((high, now_ns));
             if now_ns == 13 { Err(io::ErrorKind::Other.into()) } else { Ok(()) }
@@ -181,7 +181,7 @@ mod tests {
     ) -> (Vec<(bool, i64)>, Option<Warning>) {
         let noted = Arc::new(Mutex::new(Vec::new()));
         let times = Arc::new(EdgeTimes::new());
-        let mut pulsing = Pulsing {
+        let mut pulsing = PulsedWorkload {
             level: Box::new(Noted(noted.clone())),
             at,
             high: false,

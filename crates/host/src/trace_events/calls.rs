@@ -95,14 +95,14 @@ const NAMES: &[(c_long, &str)] = &[
 ];
 
 /// The name of the call with this number; empty if it is not listed.
-pub fn name(number: i64) -> String {
+pub fn call_name(number: i64) -> String {
     #[allow(clippy::useless_conversion, reason = "32-bit processors")]
     let found = NAMES.iter().find(|(known, _)| i64::from(*known) == number);
     found.map_or_else(String::new, |(_, name)| (*name).to_owned())
 }
 
-/// The system call of this number, with its first four arguments.
-pub(super) fn decode(number: i64, arguments: [u64; 4]) -> Call {
+/// Kind of the system call of this number, with its first four arguments.
+pub(super) fn decode_call(number: i64, arguments: [u64; 4]) -> Call {
     match (call_of_number(number), arguments) {
         (Call::Futex, [_, way, WAITED_FOR, 0]) if way & FUTEX_OPERATION == WAIT => {
             Call::Lock { inherits: false }

@@ -10,7 +10,7 @@ use jitterlab_analysis::causes::{
 use jitterlab_model::Error;
 
 use super::calls;
-use super::error::not_understood;
+use super::error::unknown_format_error;
 use super::format::{Field, Format};
 use super::page::PageLayout;
 use super::symbols::Symbols;
@@ -63,7 +63,7 @@ const LONGEST_NAME: usize = 15;
 const FRAMES: usize = 8;
 
 impl EventSource {
-    /// The event of this name (such as `sched/sched_switch`, below `events`), if the kernel has it as it is understood here.
+    /// Finds the event of this name (such as `sched/sched_switch`), if the kernel has it in a known format.
     pub(super) fn find(events: &Path, name: &str, names: &mut NameTable) -> Option<Self> {
         let text = fs::read_to_string(events.join(name).join("format")).ok()?;
         let format = Format::parse(&text)?;
@@ -104,7 +104,7 @@ impl EventSource {
     }
 }
 
-/// `irq_vectors/reschedule_entry`; on ARM `ipi/ipi_entry`.
+/// Record of an event such as `irq_vectors/reschedule_entry`; on ARM `ipi/ipi_entry`.
 fn vector_record(name: &str, names: &mut NameTable) -> Option<Record> {
     let (_, event) = name.split_once('/')?;
     let (vector, enters) = match event.strip_suffix("_entry") {
@@ -157,7 +157,7 @@ impl Decoder {
         let common = Format::parse(&text);
         let field = |name: &str| {
             let found = common.as_ref().and_then(|format| format.field(name));
-            found.ok_or_else(|| not_understood(&path))
+            found.ok_or_else(|| unknown_format_error(&path))
         };
         Ok(Decoder {
             records: sources.map(|source| (source.id, source.record.clone())).collect(),
@@ -165,7 +165,7 @@ impl Decoder {
             flags: field("common_flags")?,
             pid: field("common_pid")?,
             layout,
-            symbols: Symbols::of_this_kernel(),
+            symbols: Symbols::from_kernel(),
             threads: HashMap::new(),
             softirqs: SOFTIRQS.map(|name| names.intern(name)).to_vec(),
             timers: HashSet::new(),
@@ -174,7 +174,7 @@ impl Decoder {
         })
     }
 
-    /// The event of a record; `None` of one that is of no use.
+    /// Decodes a record to an event; `None` for records that are not needed.
     pub(super) fn decode(
         &mut self,
         t_ns: i64,
@@ -203,7 +203,7 @@ impl Decoder {
         Some(Event { what: EventKind::ThreadRenamed { name }, ..of.clone() })
     }
 
-    /// A time of the kernel's monotonic clock as it is read here.
+    /// Converts a time of the kernel's monotonic clock to that of this process's time namespace.
     pub(super) fn to_local_clock(&self, t_ns: i64) -> i64 {
         t_ns.saturating_add(self.offset_ns)
     }
@@ -254,13 +254,13 @@ impl Decoder {
             }
             Record::TimerStart { timer, function, soft, hard } => EventKind::TimerStart {
                 timer: number(timer) as u64,
-                function: self.symbols.name(number(function) as u64, names),
+                function: self.symbols.name_at(number(function) as u64, names),
                 soft_ns: number(soft),
                 hard_ns: number(hard),
             },
             Record::Expire { timer, function } => EventKind::TimerExpire {
                 timer: number(timer) as u64,
-                function: self.symbols.name(number(function) as u64, names),
+                function: self.symbols.name_at(number(function) as u64, names),
             },
             Record::ExpireEnd => EventKind::TimerExpireEnd,
             Record::Vector { handler, enters: true } => EventKind::HandlerEnter(*handler),
@@ -286,18 +286,18 @@ impl Decoder {
                 if *enters { EventKind::HandlerEnter(handler) } else { EventKind::HandlerExit(handler) }
             }
             Record::Stack { frames } => {
-                let addresses = self.layout.longs(frames.rest(record));
+                let addresses = self.layout.kernel_longs(frames.bytes_from(record));
                 let addresses: Vec<u64> =
                     addresses.filter(|address| ![u64::MAX, u32::MAX.into()].contains(address)).collect();
-                EventKind::InterruptedStack(self.below_interrupt(&addresses, names)?)
+                EventKind::InterruptedStack(self.interrupted_functions(&addresses, names)?)
             }
             Record::PageFault => EventKind::PageFault,
             Record::Call { number: call, arguments } => {
-                let mut words = self.layout.longs(arguments.bytes(record));
+                let mut words = self.layout.kernel_longs(arguments.bytes(record));
                 let arguments = [(); 4].map(|()| words.next().unwrap_or(0));
                 let [first, second, third, _] = arguments;
                 EventKind::SyscallEnter {
-                    call: calls::decode(number(call), arguments),
+                    call: calls::decode_call(number(call), arguments),
                     number: number(call),
                     arguments: [first, second, third],
                 }
@@ -311,10 +311,10 @@ impl Decoder {
         Some(what)
     }
 
-    /// Interrupted functions of a stack; `None` if the entry of the interrupt is not among its frames.
-    fn below_interrupt(&mut self, addresses: &[u64], names: &mut NameTable) -> Option<Box<[NameId]>> {
+    /// Names of the interrupted functions of a stack; `None` if the entry of the interrupt is not among its frames.
+    fn interrupted_functions(&mut self, addresses: &[u64], names: &mut NameTable) -> Option<Box<[NameId]>> {
         let frames: Vec<NameId> =
-            addresses.iter().map(|address| self.symbols.name(*address, names)).collect();
+            addresses.iter().map(|address| self.symbols.name_at(*address, names)).collect();
         let entry = frames.iter().rposition(|frame| is_interrupt_entry(names.name(*frame)))?;
         Some(frames.into_iter().skip(entry + 1).take(FRAMES).collect())
     }

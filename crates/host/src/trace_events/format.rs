@@ -17,7 +17,7 @@ pub(super) struct Field {
     size: usize,
     signed: bool,
     /// True if its value is the position of the content.
-    elsewhere: bool,
+    is_data_loc: bool,
 }
 
 impl Format {
@@ -34,7 +34,7 @@ impl Format {
 }
 
 impl Field {
-    /// `pid_t prev_pid; offset:24; size:4; signed:1;` with its name.
+    /// Parses a field with its name, such as `pid_t prev_pid; offset:24; size:4; signed:1;`.
     fn parse(line: &str) -> Option<(String, Field)> {
         let (declaration, rest) = line.split_once(';')?;
         let number = |key: &str| -> Option<usize> {
@@ -46,7 +46,7 @@ impl Field {
             offset: number("offset:")?,
             size: number("size:")?,
             signed: number("signed:") == Some(1),
-            elsewhere: declaration.starts_with("__data_loc"),
+            is_data_loc: declaration.starts_with("__data_loc"),
         };
         Some((name.to_owned(), field))
     }
@@ -66,7 +66,7 @@ impl Field {
     }
 
     pub(super) fn bytes(self, record: &[u8]) -> &[u8] {
-        let (from, size) = match self.elsewhere {
+        let (from, size) = match self.is_data_loc {
             true => {
                 let place = self.number(record) as u32;
                 ((place & 0xffff) as usize, (place >> 16) as usize)
@@ -83,12 +83,12 @@ impl Field {
         &bytes[..end]
     }
 
-    pub(super) fn place(self) -> (usize, usize) {
+    pub(super) fn offset_and_size(self) -> (usize, usize) {
         (self.offset, self.size)
     }
 
     /// The rest of a record from this field on.
-    pub(super) fn rest(self, record: &[u8]) -> &[u8] {
+    pub(super) fn bytes_from(self, record: &[u8]) -> &[u8] {
         record.get(self.offset..).unwrap_or_default()
     }
 }

@@ -9,13 +9,13 @@ use std::time::Duration;
 use jitterlab_model::{CpuSet, Error};
 use nix::libc;
 
-use super::error::not_permitted;
-use super::place::TraceFs;
+use super::error::not_permitted_error;
+use super::tracefs::TraceFs;
 
 /// Our instances begin with this; the process's number follows.
 const PREFIX: &str = "jitterlab-";
 
-/// A trace instance. Without its owner it keeps recording until [`sweep`] removes it.
+/// A trace instance. Without its owner it keeps recording until [`remove_stale_instances`] removes it.
 #[derive(Debug)]
 pub(super) struct Instance {
     folder: PathBuf,
@@ -37,7 +37,7 @@ impl Instance {
     /// first.
     pub(super) fn create(cpus: &CpuSet, buffer_bytes: u64) -> Result<Self, Error> {
         let fs = TraceFs::find()?;
-        remove_stale(fs.path());
+        remove_stale_in(fs.path());
         let instances = fs.path().join("instances");
         let mut number = 0;
         let (folder, pipes) = loop {
@@ -54,8 +54,8 @@ impl Instance {
                     number += 1;
                 }
                 Err((error, path)) => {
-                    remove(&folder);
-                    return Err(refused(&path)(error));
+                    remove_instance(&folder);
+                    return Err(not_permitted_at(&path)(error));
                 }
             }
         };
@@ -64,7 +64,7 @@ impl Instance {
         instance.write_file("trace_clock", "mono")?;
         // Pages mark missing events only if the oldest events are overwritten.
         instance.write_file("options/overwrite", "1")?;
-        instance.record_on(cpus)?;
+        instance.record_cpus(cpus)?;
         for Pipe { cpu, .. } in &instance.pipes {
             instance.write_file(
                 &format!("per_cpu/cpu{cpu}/buffer_size_kb"),
@@ -88,11 +88,11 @@ impl Instance {
     /// Writes to a file of the instance.
     pub(super) fn write_file(&self, name: &str, value: &str) -> Result<(), Error> {
         let path = self.path(name);
-        write(&path, value).map_err(refused(&path))
+        write(&path, value).map_err(not_permitted_at(&path))
     }
 
-    /// Records events of these processors only.
-    pub(super) fn record_on(&self, cpus: &CpuSet) -> Result<(), Error> {
+    /// Restricts the recording to these processors.
+    pub(super) fn record_cpus(&self, cpus: &CpuSet) -> Result<(), Error> {
         self.write_file("tracing_cpumask", &cpus.to_mask())
     }
 
@@ -101,18 +101,18 @@ impl Instance {
         self.write_file(&format!("events/{event}/enable"), if on { "1" } else { "0" })
     }
 
-    /// Records events of these threads, too; of all threads only until the first call of this.
-    pub(super) fn follow(&self, threads: &[i32]) -> Result<(), Error> {
+    /// Adds threads to those whose events are recorded; before the first call, these are all threads.
+    pub(super) fn follow_threads(&self, threads: &[i32]) -> Result<(), Error> {
         let path = self.path("set_event_pid");
-        let mut file = OpenOptions::new().append(true).open(&path).map_err(refused(&path))?;
+        let mut file = OpenOptions::new().append(true).open(&path).map_err(not_permitted_at(&path))?;
         // Together, since the kernel waits for all processors at each write. One that has ended meanwhile does nothing more.
         let all: Vec<String> = threads.iter().map(i32::to_string).collect();
         let _ = file.write_all(all.join(" ").as_bytes());
         Ok(())
     }
 
-    /// Records an event only where this holds.
-    pub(super) fn filter(&self, event: &str, condition: &str) -> Result<(), Error> {
+    /// Sets the condition under which an event is recorded.
+    pub(super) fn set_filter(&self, event: &str, condition: &str) -> Result<(), Error> {
         self.write_file(&format!("events/{event}/filter"), condition)
     }
 }
@@ -136,7 +136,7 @@ impl Drop for Instance {
     fn drop(&mut self) {
         let _ = self.write_file("tracing_on", "0");
         self.pipes.clear();
-        remove(&self.folder);
+        remove_instance(&self.folder);
     }
 }
 
@@ -144,12 +144,12 @@ fn write(path: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
 }
 
-fn refused(path: &Path) -> impl Fn(io::Error) -> Error {
-    move |error| not_permitted(path, error)
+fn not_permitted_at(path: &Path) -> impl Fn(io::Error) -> Error {
+    move |error| not_permitted_error(path, error)
 }
 
 /// Removes an instance with its events and triggers. It is busy while a process reads its buffers.
-fn remove(folder: &Path) -> bool {
+fn remove_instance(folder: &Path) -> bool {
     for _ in 0..20 {
         match fs::remove_dir(folder) {
             Ok(()) => return true,
@@ -161,7 +161,7 @@ fn remove(folder: &Path) -> bool {
     false
 }
 
-fn remove_stale(fs: &Path) -> usize {
+fn remove_stale_in(fs: &Path) -> usize {
     let entries = fs::read_dir(fs.join("instances")).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
     ours.filter(|entry| fs::remove_dir(entry.path()).is_ok()).count()
@@ -169,6 +169,6 @@ fn remove_stale(fs: &Path) -> usize {
 
 /// Removes trace instances that killed processes left recording, and returns their number. Instances in use
 /// stay: the kernel does not remove one while it is read.
-pub fn sweep() -> usize {
-    TraceFs::find().map_or(0, |fs| remove_stale(fs.path()))
+pub fn remove_stale_instances() -> usize {
+    TraceFs::find().map_or(0, |fs| remove_stale_in(fs.path()))
 }

@@ -22,7 +22,7 @@ impl PageLayout {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let format = Format::parse(&format!("ID: 0\n{text}"))?;
         let data = format.field("data")?;
-        let (offset, length) = data.place();
+        let (offset, length) = data.offset_and_size();
         Some(PageLayout {
             timestamp: format.field("timestamp")?,
             commit: format.field("commit")?,
@@ -31,10 +31,10 @@ impl PageLayout {
         })
     }
 
-    /// The kernel's longs that lie here: of 4 bytes each in a kernel of 32 bits, whatever this program is built for.
-    pub(super) fn longs<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = u64> + use<'a> {
+    /// Iterates over the kernel's longs in these bytes: of 4 bytes each in a kernel of 32 bits.
+    pub(super) fn kernel_longs<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = u64> + use<'a> {
         // The kernel's local_t is a long.
-        let (_, size) = self.commit.place();
+        let (_, size) = self.commit.offset_and_size();
         bytes.chunks_exact(size.clamp(1, 8)).map(|long| {
             let mut whole = [0; 8];
             whole[..long.len()].copy_from_slice(long);
@@ -75,7 +75,7 @@ impl Records<'_> {
         self.t_ns
     }
 
-    fn word(&mut self) -> Option<u32> {
+    fn next_u32(&mut self) -> Option<u32> {
         let bytes = self.data.get(self.at..self.at + 4)?;
         self.at += 4;
         Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
@@ -87,28 +87,28 @@ impl<'a> Iterator for Records<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let head = self.word()?;
+            let head = self.next_u32()?;
             let (kind, delta) = (head & 31, i64::from(head >> 5));
             match kind {
                 TIME_EXTEND => {
-                    let more = (i64::from(self.word()?) << 27) + delta;
+                    let more = (i64::from(self.next_u32()?) << 27) + delta;
                     self.t_ns = self.t_ns.wrapping_add(more);
                 }
                 TIME_STAMP => {
                     // The upper bits did not fit; they are those of the time before.
-                    let low = (i64::from(self.word()?) << 27) + delta;
+                    let low = (i64::from(self.next_u32()?) << 27) + delta;
                     self.t_ns = self.t_ns >> 59 << 59 | low;
                 }
                 PADDING if delta == 0 => return None,
                 PADDING => {
-                    let length = self.word()? as usize;
+                    let length = self.next_u32()? as usize;
                     self.t_ns = self.t_ns.wrapping_add(delta);
                     self.at += length.saturating_sub(4);
                 }
                 _ => {
                     self.t_ns = self.t_ns.wrapping_add(delta);
                     let length = match kind {
-                        0 => (self.word()? as usize).saturating_sub(4),
+                        0 => (self.next_u32()? as usize).saturating_sub(4),
                         words => 4 * words as usize,
                     };
                     let record = self.data.get(self.at..self.at.checked_add(length)?)?;
@@ -148,9 +148,10 @@ mod tests {
 	field: char data;	offset:12;	size:4084;	signed:0;
 ";
         let bytes = [1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 9];
-        let longs = |header: &str| PageLayout::parse(header).unwrap().longs(&bytes).collect::<Vec<_>>();
-        assert_eq!(longs(OF_32_BITS), [1, 0xffff_ffff]);
-        assert_eq!(longs(HEADER), [0xffff_ffff_0000_0001]);
+        let kernel_longs =
+            |header: &str| PageLayout::parse(header).unwrap().kernel_longs(&bytes).collect::<Vec<_>>();
+        assert_eq!(kernel_longs(OF_32_BITS), [1, 0xffff_ffff]);
+        assert_eq!(kernel_longs(HEADER), [0xffff_ffff_0000_0001]);
     }
 
     #[test]

@@ -15,10 +15,10 @@ use nix::sys::signal::Signal;
 
 use super::calls;
 use super::decode::{Decoder, EventSource, TIMER_DEVICE};
-use super::error::{not_permitted, not_understood, other_numbers};
+use super::error::{not_permitted_error, pid_namespace_error, unknown_format_error};
 use super::instance::{Instance, Pipe};
 use super::page::PageLayout;
-use super::place::TraceFs;
+use super::tracefs::TraceFs;
 
 /// Detail of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +105,10 @@ pub struct TraceEvents {
 }
 
 impl TraceEvents {
-    /// Makes ready to record.
-    pub fn open(names: &mut NameTable) -> Result<Self, Error> {
+    /// Finds tracefs, and reads the formats of the kernel's events; records nothing yet.
+    pub fn prepare(names: &mut NameTable) -> Result<Self, Error> {
         if fs::read_link("/proc/self/ns/pid").is_ok_and(|own| own != Path::new(FIRST_PIDS)) {
-            return Err(other_numbers());
+            return Err(pid_namespace_error());
         }
         let fs = TraceFs::find()?;
         let events = fs.path().join("events");
@@ -117,15 +117,15 @@ impl TraceEvents {
         if layout.is_none()
             && fs::read_dir(&events).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
         {
-            return Err(not_permitted(&events, std::io::ErrorKind::PermissionDenied.into()));
+            return Err(not_permitted_error(&events, std::io::ErrorKind::PermissionDenied.into()));
         }
-        let layout = layout.ok_or_else(|| not_understood(&path))?;
+        let layout = layout.ok_or_else(|| unknown_format_error(&path))?;
         let idle = Path::new(IDLE_STATES).exists().then_some(IDLE);
         let known =
             NEEDED.into_iter().chain(USEFUL).chain(idle).chain(FAULTS).chain([STACK, PROGRAM]).chain(CALLS);
         let mut sources = BTreeMap::new();
         let mut absent = Vec::new();
-        for name in known.map(String::from).chain(vectors(&events)) {
+        for name in known.map(String::from).chain(vector_events(&events)) {
             match EventSource::find(&events, &name, names) {
                 Some(source) => drop(sources.insert(name, source)),
                 None => absent.push(name),
@@ -150,14 +150,14 @@ impl TraceEvents {
         })
     }
 
-    /// Begins to record everything on these processors, and who stops threads on the `others`; `rate_hz` is the number
+    /// Begins to record all events on these processors, and signals and freezes on the `others`; `rate_hz` is the number
     /// of activations in a second, which need room.
     pub fn record_everything(&mut self, cpus: &CpuSet, others: &CpuSet, rate_hz: f64) -> Result<(), Error> {
         let room = BUFFER_BYTES + (2.0 * rate_hz * ACTIVATION_BYTES) as u64;
         let buffer_bytes = room.min(LARGEST_BUFFER);
         let instance = Instance::create(cpus, buffer_bytes)?;
         if self.tracer.event_ns.is_none() {
-            self.tracer.event_ns = event_cost(&instance, cpus);
+            self.tracer.event_ns = measure_event_cost_ns(&instance, cpus);
         }
         self.tracer.buffer_bytes = buffer_bytes;
         let of_followed = |name: &str| name == PROGRAM || CALLS.contains(&name) || FAULTS.contains(&name);
@@ -172,27 +172,27 @@ impl TraceEvents {
             // Without the trigger less is known, but all of it stays true.
             let _ = instance.write_file(&format!("events/{event}/trigger"), trigger);
         }
-        self.begin(Detail::Everything, instance)?;
+        self.start_instance(Detail::Everything, instance)?;
         self.record_signals(others)
     }
 
-    /// Switches on those of these events that the kernel has, each where it matters.
+    /// Switches on the named events that the kernel has, with a filter for signals and for system calls.
     fn enable<'a>(&self, instance: &Instance, names: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
         for name in names.into_iter().filter(|name| self.sources.contains_key(*name)) {
             if name == SIGNAL {
-                instance.filter(name, SIGNALS)?;
+                instance.set_filter(name, SIGNALS)?;
             }
             if CALLS.contains(&name) {
                 // Without it more is recorded, nothing else.
-                let _ = instance.filter(name, &calls::filter_without_clock_readings());
+                let _ = instance.set_filter(name, &calls::filter_without_clock_readings());
             }
             instance.enable(name, true)?;
         }
         Ok(())
     }
 
-    /// Begins to record what an instance is set to.
-    fn begin(&mut self, detail: Detail, instance: Instance) -> Result<(), Error> {
+    /// Starts the recording of an instance, and adds it to those that are read.
+    fn start_instance(&mut self, detail: Detail, instance: Instance) -> Result<(), Error> {
         instance.write_file("tracing_on", "1")?;
         self.instances.push((detail, instance));
         Ok(())
@@ -204,7 +204,7 @@ impl TraceEvents {
         }
         let instance = Instance::create(cpus, LEAST_BUFFER)?;
         self.enable(&instance, [SIGNAL, FREEZE[0], FREEZE[1], PROGRAM])?;
-        self.begin(Detail::Signals, instance)
+        self.start_instance(Detail::Signals, instance)
     }
 
     /// Begins to record the activity of these threads, and of those that they make, on these processors.
@@ -212,24 +212,24 @@ impl TraceEvents {
         let room = if detail == Detail::Calls { BUFFER_BYTES } else { SMALL_BUFFER };
         let instance = Instance::create(cpus, room)?;
         let _ = instance.write_file("options/event-fork", "1");
-        instance.follow(threads)?;
+        instance.follow_threads(threads)?;
         let events: Vec<&str> = match detail {
             Detail::Calls => CALLS.to_vec(),
             _ => [&OF_THREADS[..], &FAULTS].concat(),
         };
         self.enable(&instance, events)?;
-        self.begin(detail, instance)
+        self.start_instance(detail, instance)
     }
 
-    /// Follows further threads.
-    pub fn follow(&self, threads: &[i32]) -> Result<(), Error> {
+    /// Records further threads too, where threads are recorded.
+    pub fn follow_threads(&self, threads: &[i32]) -> Result<(), Error> {
         let mut following =
             self.instances.iter().filter(|(detail, _)| matches!(detail, Detail::Threads | Detail::Calls));
-        following.try_for_each(|(_, instance)| instance.follow(threads))
+        following.try_for_each(|(_, instance)| instance.follow_threads(threads))
     }
 
-    /// Reads new events: in order of time, as far as they are complete, and the time before which they are.
-    pub fn read(&mut self, names: &mut NameTable) -> (Vec<Event>, i64) {
+    /// Reads new events in order of time, and returns them with the time in ns before which all are known.
+    pub fn read_events(&mut self, names: &mut NameTable) -> (Vec<Event>, i64) {
         let (complete_ns, before) = (Linux.now_ns(), usage::of_this_thread());
         let TraceEvents { instances, layout, decoder, page, held, holes, tracer, .. } = self;
         holes.retain(|(_, _, to_ns)| *to_ns >= complete_ns);
@@ -271,8 +271,9 @@ impl TraceEvents {
                     *last_ns = decoder.to_local_clock(t_ns);
                     let event = decoder.decode(t_ns, *cpu, record, names);
                     // No switch has named this thread.
-                    let sender =
-                        event.as_ref().filter(|event| detail == Detail::Signals && stops_others(&event.what));
+                    let sender = event
+                        .as_ref()
+                        .filter(|event| detail == Detail::Signals && is_stop_or_resume(&event.what));
                     let named = sender.and_then(|event| decoder.current_name_event(event, names));
                     held.extend(named.map(|event| (event, false)));
                     held.extend(event.map(|event| (event, detail == Detail::Threads)));
@@ -300,8 +301,8 @@ impl TraceEvents {
         (events, complete_ns)
     }
 
-    /// State of tracing until now: its cost, and lost events.
-    pub fn tracer(&self) -> Tracer {
+    /// Cost of tracing, and number of lost events, until now.
+    pub fn tracer_state(&self) -> Tracer {
         let buffers = self.instances.iter().flat_map(|(_, instance)| {
             instance.pipes.iter().map(|pipe| instance.read_file(&format!("per_cpu/cpu{}/stats", pipe.cpu)))
         });
@@ -316,8 +317,8 @@ impl TraceEvents {
     }
 }
 
-/// A task is stopped or let go by the thread of this event. SIGCHLD, of each program that ends, is by its receiver's child.
-fn stops_others(what: &EventKind) -> bool {
+/// True for a freeze, and for a signal other than SIGCHLD, which any program that ends sends to its parent.
+fn is_stop_or_resume(what: &EventKind) -> bool {
     match what {
         EventKind::Signal { number, .. } => *number != Signal::SIGCHLD as i32,
         EventKind::Freeze { .. } => true,
@@ -325,7 +326,7 @@ fn stops_others(what: &EventKind) -> bool {
     }
 }
 
-/// The text of a file that the kernel gives to the first read only.
+/// Reads a file with a single read call, up to 4096 bytes.
 fn read_at_once(path: &Path) -> Option<String> {
     let mut text = vec![0; 4096];
     let length = File::open(path).and_then(|mut file| file.read(&mut text)).ok()?;
@@ -333,8 +334,8 @@ fn read_at_once(path: &Path) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// Begin and end of every vector's handler that this kernel has events of; on ARM of interrupts between processors.
-fn vectors(events: &Path) -> Vec<String> {
+/// Names of the kernel's events for begin and end of vectors' handlers; on ARM of interrupts between processors.
+fn vector_events(events: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for system in ["irq_vectors", "ipi"] {
         let entries = fs::read_dir(events.join(system)).into_iter().flatten().flatten();
@@ -345,8 +346,8 @@ fn vectors(events: &Path) -> Vec<String> {
     found
 }
 
-/// Cost of an event in ns: system calls are timed without and with an event for each.
-fn event_cost(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
+/// Measures the cost of an event in ns: system calls are timed without and with an event for each.
+fn measure_event_cost_ns(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
     const CALL: &str = "raw_syscalls/sys_enter";
     let here: CpuSet = sched::cpus().ok()?.into_iter().collect();
     let timed = || {
@@ -357,8 +358,8 @@ fn event_cost(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
         begun.elapsed().as_nanos() as i64 / i64::from(TIMED_CALLS)
     };
     let prepared = instance
-        .record_on(&here)
-        .and_then(|()| instance.filter(CALL, &format!("common_pid=={}", nix::unistd::gettid())))
+        .record_cpus(&here)
+        .and_then(|()| instance.set_filter(CALL, &format!("common_pid=={}", nix::unistd::gettid())))
         .and_then(|()| instance.write_file("tracing_on", "1"));
     let mut cost = None;
     if prepared.is_ok() {
@@ -369,9 +370,9 @@ fn event_cost(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
         }
     }
     let _ = instance.enable(CALL, false);
-    let _ = instance.filter(CALL, "0");
+    let _ = instance.set_filter(CALL, "0");
     let _ = instance.write_file("tracing_on", "0");
     let _ = instance.write_file("trace", "0");
-    let _ = instance.record_on(cpus);
+    let _ = instance.record_cpus(cpus);
     cost
 }

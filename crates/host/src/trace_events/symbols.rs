@@ -16,11 +16,11 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    pub(super) fn of_this_kernel() -> Self {
-        File::open("/proc/kallsyms").map(|file| Self::read(BufReader::new(file))).unwrap_or_default()
+    pub(super) fn from_kernel() -> Self {
+        File::open("/proc/kallsyms").map(|file| Self::from_lines(BufReader::new(file))).unwrap_or_default()
     }
 
-    fn read(lines: impl BufRead) -> Self {
+    fn from_lines(lines: impl BufRead) -> Self {
         let mut symbols = Symbols::default();
         for line in lines.lines().map_while(Result::ok) {
             let mut words = line.split_ascii_whitespace();
@@ -39,8 +39,8 @@ impl Symbols {
         symbols
     }
 
-    /// The number of the name of the function that an address lies in.
-    pub(super) fn name(&mut self, address: u64, names: &mut NameTable) -> NameId {
+    /// Returns the name of the function that an address lies in.
+    pub(super) fn name_at(&mut self, address: u64, names: &mut NameTable) -> NameId {
         if let Some(name) = self.numbers.get(&address) {
             return *name;
         }
@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn an_address_belongs_to_the_function_that_begins_before_it() {
         let text = "ffffffff81000100 T second\nffffffff81000000 T first\nffffffff81000050 d data\nffffffffc0000000 t third\t[module]\n";
-        let mut symbols = Symbols::read(text.as_bytes());
+        let mut symbols = Symbols::from_lines(text.as_bytes());
         let mut names = NameTable::default();
         let mut name = |address| {
-            let number = symbols.name(address, &mut names);
+            let number = symbols.name_at(address, &mut names);
             names.name(number).to_owned()
         };
         assert_eq!(name(0xffff_ffff_8100_00ff), "first");

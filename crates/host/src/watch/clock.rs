@@ -31,8 +31,8 @@ impl RealtimeClock {
         RealtimeClock { cancelled: timer }
     }
 
-    /// Reads its offset, before the events until `complete_ns` are taken.
-    pub(super) fn read(&self, system: &mut SystemState, complete_ns: i64) {
+    /// Reads the offset to CLOCK_MONOTONIC into `system`, before the events until `complete_ns` are processed.
+    pub(super) fn note_reading(&self, system: &mut SystemState, complete_ns: i64) {
         // It never expires: the only end of a wait is that the clock was set.
         let was_set = self.cancelled.as_ref().is_some_and(|timer| timer.wait().is_ok());
         let read = || {
@@ -48,6 +48,6 @@ impl RealtimeClock {
             }
             best = best.min(read());
         }
-        system.clock_read(best.1, complete_ns, Linux.now_ns(), was_set);
+        system.note_clock_reading(best.1, complete_ns, Linux.now_ns(), was_set);
     }
 }

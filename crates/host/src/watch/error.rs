@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use jitterlab_analysis::watch::{Irregular, Waker};
+use jitterlab_analysis::watch::{NoPeriodicWait, Waker};
 use jitterlab_model::Refusal;
 
 use super::target::Target;
-use crate::facts::name_in;
+use crate::facts::thread_name;
 
 /// Reason why nothing was watched, as far as callers decide by it ([`jitterlab_model::Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,17 +34,17 @@ pub(super) fn describe_target(target: &Target) -> String {
 }
 
 /// Number of waits of a thread without a period, and a description of them.
-pub(super) fn describe_irregular_thread(name: &str, irregular: Irregular) -> (usize, String) {
+pub(super) fn describe_irregular_thread(name: &str, irregular: NoPeriodicWait) -> (usize, String) {
     let ms = |ns: i64| ns as f64 / 1e6;
     match irregular {
-        Irregular::Few(0) => (0, format!("{name} never waits")),
-        Irregular::Few(waits) => (waits, format!("{name} waited {waits} times")),
-        Irregular::Uneven(waits) => (waits, format!("{name} waits at no even distances")),
-        Irregular::Several { shortest_ns, longest_ns } => (
+        NoPeriodicWait::Few(0) => (0, format!("{name} never waits")),
+        NoPeriodicWait::Few(waits) => (waits, format!("{name} waited {waits} times")),
+        NoPeriodicWait::Uneven(waits) => (waits, format!("{name} waits at no even distances")),
+        NoPeriodicWait::Several { shortest_ns, longest_ns } => (
             usize::MAX,
             format!("{name} has several periods, from {:.3} to {:.3} ms", ms(shortest_ns), ms(longest_ns)),
         ),
-        Irregular::Woken { by, waits, shortest_ns, longest_ns } => (
+        NoPeriodicWait::Woken { by, waits, shortest_ns, longest_ns } => (
             waits,
             format!(
                 "{name} is woken by {}, at uneven distances, from {:.3} to {:.3} ms",
@@ -60,7 +60,7 @@ fn describe_waker(by: Waker) -> String {
     match by {
         Waker::Thread(0) => "an idle processor".into(),
         Waker::Thread(number) => {
-            name_in(Path::new(&format!("/proc/{number}"))).unwrap_or_else(|_| format!("thread {number}"))
+            thread_name(Path::new(&format!("/proc/{number}"))).unwrap_or_else(|_| format!("thread {number}"))
         }
         Waker::Softirq => "packets or other softirqs".into(),
         Waker::Interrupt => "interrupts of a device".into(),
@@ -74,7 +74,7 @@ pub(super) fn describe_32_bit_thread(name: &str) -> (usize, String) {
 }
 
 /// Refusal of a thread that took another period while it was watched.
-pub(super) fn changed_period(name: &str, is_woken: bool) -> Refusal {
+pub(super) fn changed_period_refusal(name: &str, is_woken: bool) -> Refusal {
     let why = match is_woken {
         true => "it is woken at other distances than before: the period of what wakes it changed",
         false => "it waits for times at other distances than before: its period changed",

@@ -4,10 +4,10 @@ use std::process::Stdio;
 
 use jitterlab_model::Warning;
 use jitterlab_model::watched::LINUXCNC;
-use jitterlab_trace::{HalThread, hal_thread};
+use jitterlab_trace::{HalThread, parse_hal_thread};
 
 use super::threads::FoundThread;
-use crate::programs::of_system;
+use crate::programs::system_command;
 
 /// Beginning of the names that LinuxCNC gives its threads in the kernel.
 const NUMBERED: &str = "rtapi_app:T#";
@@ -16,33 +16,33 @@ const LONGEST_S: &str = "2";
 /// The share of its period by which a thread's found period may differ from HAL's: found ones are means.
 const APART: f64 = 0.02;
 
-fn is_numbered(thread: &FoundThread) -> bool {
+fn has_numbered_name(thread: &FoundThread) -> bool {
     thread.program == LINUXCNC && thread.name.starts_with(NUMBERED)
 }
 
-/// HAL's answer about its threads; empty where it gives none.
-fn halcmd_answer() -> String {
-    let halcmd = of_system("halcmd");
-    let mut bounded = of_system("timeout");
+/// Asks HAL for its threads; returns its answer, empty without one.
+fn run_halcmd() -> String {
+    let halcmd = system_command("halcmd");
+    let mut bounded = system_command("timeout");
     bounded.arg(LONGEST_S).arg(halcmd.get_program()).args(["show", "thread"]);
     let answer = bounded.stdin(Stdio::null()).stderr(Stdio::null()).output();
     answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default()
 }
 
-/// Gives LinuxCNC's threads, each with the period that was found, their names in HAL, where one period is of one of them.
+/// Gives LinuxCNC's threads, each with its found period, their names in HAL, where a period has only one thread.
 pub(super) fn assign_hal_names(threads: &mut [(&mut FoundThread, f64)]) {
-    if threads.iter().any(|(thread, _)| is_numbered(thread)) {
-        assign_names_of(&halcmd_answer(), threads);
+    if threads.iter().any(|(thread, _)| has_numbered_name(thread)) {
+        assign_listed_names(&run_halcmd(), threads);
     }
 }
 
-fn assign_names_of(answer: &str, threads: &mut [(&mut FoundThread, f64)]) {
-    let listed: Vec<HalThread<'_>> = answer.lines().filter_map(hal_thread).collect();
+fn assign_listed_names(answer: &str, threads: &mut [(&mut FoundThread, f64)]) {
+    let listed: Vec<HalThread<'_>> = answer.lines().filter_map(parse_hal_thread).collect();
     let is_it = |period_ns: f64, listed: &HalThread<'_>| {
         (period_ns - listed.period_ns as f64).abs() <= APART * listed.period_ns as f64
     };
     let periods: Vec<f64> = threads.iter().map(|(_, period_ns)| *period_ns).collect();
-    for (thread, period_ns) in threads.iter_mut().filter(|(thread, _)| is_numbered(thread)) {
+    for (thread, period_ns) in threads.iter_mut().filter(|(thread, _)| has_numbered_name(thread)) {
         let mut fitting = listed.iter().filter(|listed| is_it(*period_ns, listed));
         if let (Some(only), None) = (fitting.next(), fitting.next()) {
             let alike = periods.iter().filter(|period_ns| is_it(**period_ns, only)).count();
@@ -53,13 +53,13 @@ fn assign_names_of(answer: &str, threads: &mut [(&mut FoundThread, f64)]) {
     }
 }
 
-/// Longest execution times that HAL itself counted for threads of these names, as it writes its parameters.
-pub(super) fn warn_of_longest_times(threads: &[&FoundThread]) -> Option<Warning> {
+/// Warning with the longest execution times that HAL itself counted for these threads.
+pub(super) fn hal_longest_times_warning(threads: &[&FoundThread]) -> Option<Warning> {
     if !threads.iter().any(|thread| thread.program == LINUXCNC) {
         return None;
     }
-    let answer = halcmd_answer();
-    let listed = answer.lines().filter_map(hal_thread);
+    let answer = run_halcmd();
+    let listed = answer.lines().filter_map(parse_hal_thread);
     let known = listed.filter(|listed| threads.iter().any(|thread| thread.name == listed.name));
     let texts: Vec<String> = known.map(|listed| format!("{}.tmax={}", listed.name, listed.longest)).collect();
     (!texts.is_empty()).then(|| Warning::Said { tool: "LinuxCNC".into(), text: texts.join(", ") })
@@ -83,7 +83,7 @@ mod tests {
         let mut threads: Vec<FoundThread> = periods.iter().map(|(name, _)| new(name)).collect();
         let mut with: Vec<_> =
             threads.iter_mut().zip(periods).map(|(thread, (_, ns))| (thread, *ns)).collect();
-        assign_names_of(ANSWER, &mut with);
+        assign_listed_names(ANSWER, &mut with);
         threads.into_iter().map(|thread| thread.name).collect()
     }
 

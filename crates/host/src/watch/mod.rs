@@ -2,10 +2,10 @@
 
 mod clock;
 mod error;
-mod found;
 mod hal;
 mod returns;
 mod target;
+mod tasks;
 mod threads;
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,17 +17,19 @@ use std::time::{Duration, Instant};
 pub use error::NotWatched;
 use error::{describe_32_bit_thread, describe_irregular_thread};
 use jitterlab_analysis::causes::{Call, Event, EventKind, Explainer, NameTable};
-use jitterlab_analysis::watch::{Audit, Follower, SystemState, Wait, WaitTracker, find};
+use jitterlab_analysis::watch::{
+    CallAudit, LoopFollower, SystemState, Wait, WaitTracker, find_periodic_wait,
+};
 use jitterlab_model::{Activation, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
 use jitterlab_rt::{Linux, System};
 
+use super::cause_finder;
 use super::facts::{self, Root};
-use super::groups::Groups;
-use super::measure::{Finished, Sink};
-use super::prepare::{self, Moved};
+use super::measure::{FinishedRun, Sink};
+use super::prepare::{self, MovedThread};
 use super::processes::allowed_cpus;
+use super::task_groups::TaskGroups;
 use super::trace_events::{self, Detail, TraceEvents};
-use super::why;
 use crate::child::end_descendants;
 use clock::RealtimeClock;
 use threads::FoundThread;
@@ -64,13 +66,13 @@ const LOOK_AFTER: usize = 4096;
 
 struct WatchedLoop {
     passes: WaitTracker,
-    follower: Follower,
+    follower: LoopFollower,
     thread: FoundThread,
-    before: found::ResourceUse,
+    before: tasks::ResourceUse,
     result: TaskResult,
     /// The last activation that was handed on.
     last: Option<Activation>,
-    audit: Audit,
+    audit: CallAudit,
     /// The number of the call it made last.
     call: i64,
     /// Number of moves to another processor.
@@ -78,7 +80,7 @@ struct WatchedLoop {
 }
 
 /// Periodic threads that were found and are about to be watched.
-pub struct Watch {
+pub struct ThreadWatch {
     info: RunInfo,
     root: Root,
     loops: Vec<WatchedLoop>,
@@ -88,10 +90,10 @@ pub struct Watch {
     clock: RealtimeClock,
     events: TraceEvents,
     explainer: Explainer,
-    groups: Groups,
+    groups: TaskGroups,
     duration_ns: Option<i64>,
     command: StartedCommand,
-    _moved: Moved,
+    _moved: MovedThread,
 }
 
 /// The command that is watched, if one was started: it ends with the watch, with all its descendants. If the
@@ -115,16 +117,22 @@ impl Drop for StartedCommand {
     }
 }
 
-impl Watch {
+impl ThreadWatch {
     /// Finds the periodic threads.
     pub fn find(request: &WatchRequest, interrupted: &AtomicBool) -> Result<Self, Error> {
         let root = Root::system();
         let facts = facts::read(&root);
         let mut names = NameTable::default();
-        let mut events = TraceEvents::open(&mut names)?;
-        let mut command = StartedCommand(request.target.start()?);
-        let seen =
-            search_threads(request, &mut events, &mut names, &mut command, &facts.usable(), interrupted)?;
+        let mut events = TraceEvents::prepare(&mut names)?;
+        let mut command = StartedCommand(request.target.start_command()?);
+        let seen = search_threads(
+            request,
+            &mut events,
+            &mut names,
+            &mut command,
+            &facts.usable_cpus(),
+            interrupted,
+        )?;
 
         let returns = returns::measure_return_times(&mut events, &mut names, &seen.cpus);
         let return_ns = returns.map_or(0, |returns| returns.taken_ns);
@@ -132,11 +140,11 @@ impl Watch {
         let passes_seen: usize = seen.threads.values().map(|seen| seen.waits.len()).sum();
         let threads_seen = seen.threads.len();
         for (_, thread) in seen.threads {
-            if thread.is_of_32_bits {
+            if thread.is_32_bit {
                 others.push(describe_32_bit_thread(&thread.thread.name));
                 continue;
             }
-            let found = match find(&thread.waits) {
+            let found = match find_periodic_wait(&thread.waits) {
                 Ok(found) => found,
                 Err(irregular) => {
                     others.push(describe_irregular_thread(&thread.thread.name, irregular));
@@ -145,11 +153,11 @@ impl Watch {
             };
             loops.push(WatchedLoop {
                 passes: thread.passes,
-                follower: Follower::reading_after(found, return_ns),
-                before: found::ResourceUse::default(),
+                follower: LoopFollower::with_return_time(found, return_ns),
+                before: tasks::ResourceUse::default(),
                 result: TaskResult::default(),
                 last: None,
-                audit: Audit::new(&mut names),
+                audit: CallAudit::new(&mut names),
                 call: 0,
                 moves: 0,
                 thread: thread.thread,
@@ -167,33 +175,36 @@ impl Watch {
             .remedy("look longer with --find, or at another program")
             .case(NotWatched::NotPeriodic));
         }
-        let named = loops.iter_mut().map(|of| (&mut of.thread, of.follower.found().period_ns));
+        let named = loops.iter_mut().map(|of| (&mut of.thread, of.follower.periodic_wait().period_ns));
         hal::assign_hal_names(&mut named.collect::<Vec<_>>());
-        loops.sort_by(|a, b| a.follower.found().period_ns.total_cmp(&b.follower.found().period_ns));
+        loops.sort_by(|a, b| {
+            a.follower.periodic_wait().period_ns.total_cmp(&b.follower.periodic_wait().period_ns)
+        });
 
         let mut cpus: CpuSet = CpuSet::new();
         for of in &loops {
             let allowed = allowed_cpus(of.thread.thread).unwrap_or_default();
             cpus = cpus.or(&if allowed.len() <= MOST_CPUS { allowed } else { seen.cpus.clone() });
         }
-        let rate_hz = loops.iter().map(|of| 1e9 / of.follower.found().period_ns).sum();
+        let rate_hz = loops.iter().map(|of| 1e9 / of.follower.periodic_wait().period_ns).sum();
         // The threads' own events are recorded everywhere already, and stay known if other events are lost.
-        events.record_everything(&cpus, &facts.online().without(&cpus), rate_hz)?;
-        let moved = Moved::to(&facts.usable().without(&cpus));
+        events.record_everything(&cpus, &facts.online_cpus().without(&cpus), rate_hz)?;
+        let moved = MovedThread::to(&facts.usable_cpus().without(&cpus));
 
         let numbers: Vec<i32> = loops.iter().map(|of| of.thread.thread).collect();
         let places = numbers.iter().enumerate().map(|(place, thread)| (*thread, place)).collect();
-        let mut explainer = Explainer::new(&numbers, names, why::machine(&facts));
+        let mut explainer = Explainer::new(&numbers, names, cause_finder::machine_properties(&facts));
         let of_loops = loops.iter().map(|of| (of.thread.process, of.thread.thread));
-        let groups = Groups::of_threads(of_loops, &mut explainer);
-        let tasks = found::tasks(loops.iter().map(|of| (&of.thread, of.follower.found())), returns);
+        let groups = TaskGroups::from_threads(of_loops, &mut explainer);
+        let tasks =
+            tasks::make_tasks(loops.iter().map(|of| (&of.thread, of.follower.periodic_wait())), returns);
         let info = RunInfo {
             duration_ns: request.duration_ns,
             tasks,
             facts_before: Some(facts),
             ..prepare::new_run_info(request.command.clone())
         };
-        Ok(Watch {
+        Ok(ThreadWatch {
             info,
             root,
             loops,
@@ -220,7 +231,7 @@ impl Watch {
     }
 
     /// Sets the rows that the recorder will keep.
-    pub fn keep(&mut self, keep: Keep) {
+    pub fn set_keep(&mut self, keep: Keep) {
         self.info.keep = keep;
     }
 
@@ -231,25 +242,25 @@ impl Watch {
         sink: &mut dyn Sink,
         watch: &mut dyn FnMut(i64),
         interrupted: &AtomicBool,
-    ) -> Finished {
+    ) -> FinishedRun {
         let (begun, begun_ns) = (Instant::now(), Linux.now_ns());
-        let mut kept = why::CausesSchedule::default();
+        let mut kept = cause_finder::CausesSchedule::default();
         // Events from before the recording was complete explain nothing.
-        let (_, complete_ns) = self.events.read(self.explainer.names());
-        self.clock.read(&mut self.system, complete_ns);
+        let (_, complete_ns) = self.events.read_events(self.explainer.names());
+        self.clock.note_reading(&mut self.system, complete_ns);
         let steps_before = self.system.clock_steps();
         let last = |from: Instant| from + LAST_EVENTS;
         let end = self.duration_ns.map(|ns| last(begun + Duration::from_nanos(ns.unsigned_abs())));
         for of in &mut self.loops {
-            of.before = found::ResourceUse::read(&of.thread);
+            of.before = tasks::ResourceUse::read(&of.thread);
             of.passes.restart();
         }
         let stop = loop {
             thread::sleep(READ_EVERY);
-            self.read(sink, end);
-            let wanted = sink.causes_wanted(true);
+            self.read_events(sink, end);
+            let wanted = sink.request_causes(true);
             if let Some(causes) = kept.due_causes(wanted, &mut self.explainer, &self.events) {
-                sink.causes(&causes);
+                sink.take_causes(&causes);
             }
             let elapsed_ns = begun.elapsed().as_nanos() as i64;
             watch(elapsed_ns);
@@ -267,57 +278,61 @@ impl Watch {
             }
         };
         let ended_ns = Linux.now_ns();
-        self.read(sink, end.or_else(|| Some(last(Instant::now()))));
-        let Watch { mut info, root, mut loops, system, events, explainer, command, .. } = self;
+        self.read_events(sink, end.or_else(|| Some(last(Instant::now()))));
+        let ThreadWatch { mut info, root, mut loops, system, events, explainer, command, .. } = self;
         let (steps, moved_ns) = system.clock_steps();
         for (task, of) in info.tasks.iter_mut().zip(&mut loops) {
-            if of.follower.found().on_realtime {
+            if of.follower.periodic_wait().on_realtime {
                 of.result.clock_steps = steps - steps_before.0;
                 of.result.clock_moved_ns = moved_ns - steps_before.1;
             }
-            task.result = Some(of.before.since(of.result.clone(), &of.thread));
-            task.state_overrun(of.follower.overrun());
+            task.result = Some(of.before.add_usage_to(of.result.clone(), &of.thread));
+            task.add_gaps_of_lost_records();
+            task.set_overrun(of.follower.overrun());
             if let Some(watched) = &mut task.watched {
                 watched.calls = of.audit.calls(trace_events::call_name);
                 watched.moves = of.moves;
                 watched.caught_up = of.follower.caught_up;
-                watched.stack_ready = found::resident_stack_bytes(&of.thread);
+                watched.stack_ready = tasks::resident_stack_bytes(&of.thread);
             }
             // The end of a thread is known.
             if threads::thread_folder(of.thread.process, of.thread.thread).exists() {
-                info.warnings.extend(task.silence_until(begun_ns, ended_ns));
+                info.warnings.extend(task.check_final_silence(begun_ns, ended_ns));
             }
         }
         info.warnings
-            .extend(hal::warn_of_longest_times(&loops.iter().map(|of| &of.thread).collect::<Vec<_>>()));
+            .extend(hal::hal_longest_times_warning(&loops.iter().map(|of| &of.thread).collect::<Vec<_>>()));
         drop(command);
-        let causes = explainer.finish(events.tracer());
-        sink.causes(&causes);
-        info.warnings.extend(why::warnings(&causes));
-        info.warnings.extend(found::warn_of_unseen_waits(&info.tasks));
+        let causes = explainer.finish(events.tracer_state());
+        sink.take_causes(&causes);
+        info.warnings.extend(cause_finder::recording_warnings(&causes));
+        info.warnings.extend(tasks::unseen_waits_warning(&info.tasks));
         let changed = loops.iter().filter(|of| of.follower.has_changed());
-        info.refused
-            .extend(changed.map(|of| error::changed_period(&of.thread.name, of.follower.found().is_woken)));
+        info.refused.extend(
+            changed.map(|of| {
+                error::changed_period_refusal(&of.thread.name, of.follower.periodic_wait().is_woken)
+            }),
+        );
         info.stop = Some(stop);
         info.facts_after = Some(facts::read(&root));
-        Finished { info, above: None, causes: Some(causes) }
+        FinishedRun { info, above: None, causes: Some(causes) }
     }
 
     /// Reads new events, and hands on their activations. Those that are not taken by the `end` are lost.
-    fn read(&mut self, sink: &mut dyn Sink, end: Option<Instant>) {
-        let (events, complete_ns) = self.events.read(self.explainer.names());
-        self.clock.read(&mut self.system, complete_ns);
+    fn read_events(&mut self, sink: &mut dyn Sink, end: Option<Instant>) {
+        let (events, complete_ns) = self.events.read_events(self.explainer.names());
+        self.clock.note_reading(&mut self.system, complete_ns);
         let mut rows: Vec<Vec<Activation>> = vec![Vec::new(); self.loops.len()];
-        let Watch { loops, places, system, explainer, .. } = self;
+        let ThreadWatch { loops, places, system, explainer, .. } = self;
         for (number, event) in events.iter().enumerate() {
             if number % LOOK_AFTER == LOOK_AFTER - 1 && end.is_some_and(|end| Instant::now() > end) {
-                loops.iter_mut().for_each(WatchedLoop::lost);
+                loops.iter_mut().for_each(WatchedLoop::note_lost_events);
                 break;
             }
             explainer.process_event(event);
             system.process_event(event);
-            let Some([first, second]) = SystemState::threads(event) else {
-                loops.iter_mut().for_each(WatchedLoop::lost);
+            let Some([first, second]) = SystemState::threads_concerned(event) else {
+                loops.iter_mut().for_each(WatchedLoop::note_lost_events);
                 continue;
             };
             let second = Some(second).filter(|second| *second != first);
@@ -327,20 +342,20 @@ impl Watch {
             }
         }
         for (task, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-            sink.activations(task, rows);
+            sink.take_activations(task, rows);
             self.explainer.queue_activations(task, rows);
         }
-        self.groups.look(&mut self.explainer);
+        self.groups.update(&mut self.explainer);
         self.explainer.advance(complete_ns);
     }
 }
 
 impl WatchedLoop {
     /// Notes that events were lost: waits need the events of either kind.
-    fn lost(&mut self) {
+    fn note_lost_events(&mut self) {
         self.passes.restart();
         self.audit.restart();
-        self.follower.lost();
+        self.follower.note_lost_events();
     }
 
     fn process_event(&mut self, event: &Event, system: &SystemState) -> Option<Activation> {
@@ -348,8 +363,8 @@ impl WatchedLoop {
             self.moves += 1;
         }
         let wait = self.passes.process_event(event, system);
-        if let Some(wait) = wait.filter(|wait| wait.key == self.follower.found().key) {
-            self.audit.waited(&wait, self.call);
+        if let Some(wait) = wait.filter(|wait| wait.key == self.follower.periodic_wait().key) {
+            self.audit.note_wait(&wait, self.call);
         }
         if event.pid == self.thread.thread {
             self.audit.process_event(event);
@@ -394,7 +409,7 @@ struct SearchedThread {
     thread: FoundThread,
     passes: WaitTracker,
     waits: Vec<Wait>,
-    is_of_32_bits: bool,
+    is_32_bit: bool,
 }
 
 /// Follows every thread of the target for a while.
@@ -412,14 +427,14 @@ fn search_threads(
         clock: RealtimeClock::new(),
         cpus: CpuSet::new(),
     };
-    seen.clock.read(&mut seen.system, Linux.now_ns());
+    seen.clock.note_reading(&mut seen.system, Linux.now_ns());
     let begun = Instant::now();
     let length = Duration::from_nanos(request.find_ns.unsigned_abs());
     while begun.elapsed() < length && !command.has_ended() {
         if interrupted.load(Ordering::Relaxed) {
             return Err(Error::not_measured("interrupted before a periodic thread was found"));
         }
-        let now = request.target.threads(command.0.as_ref())?;
+        let now = request.target.find_threads(command.0.as_ref())?;
         let news: Vec<FoundThread> =
             now.into_iter().filter(|t| !seen.threads.contains_key(&t.thread)).collect();
         let numbers: Vec<i32> = news.iter().map(|thread| thread.thread).collect();
@@ -427,22 +442,22 @@ fn search_threads(
             events.record_threads(Detail::Threads, cpus, &numbers)?;
             events.record_threads(Detail::Calls, cpus, &numbers)?;
         } else if !numbers.is_empty() {
-            events.follow(&numbers)?;
+            events.follow_threads(&numbers)?;
         }
         for thread in news {
             let passes = WaitTracker::new(thread.thread, names);
-            let is_of_32_bits = threads::runs_32_bits(thread.process);
-            let seen_thread = SearchedThread { thread, passes, waits: Vec::new(), is_of_32_bits };
+            let is_32_bit = threads::is_32_bit_program(thread.process);
+            let seen_thread = SearchedThread { thread, passes, waits: Vec::new(), is_32_bit };
             seen.threads.insert(seen_thread.thread.thread, seen_thread);
         }
         thread::sleep(LOOK_EVERY);
-        let (taken, complete_ns) = events.read(names);
+        let (taken, complete_ns) = events.read_events(names);
         let SearchResult { threads, system, clock, cpus } = &mut seen;
-        clock.read(system, complete_ns);
+        clock.note_reading(system, complete_ns);
         for event in &taken {
             // Handlers run in the context of any thread.
             system.process_event(event);
-            let Some([first, second]) = SystemState::threads(event) else {
+            let Some([first, second]) = SystemState::threads_concerned(event) else {
                 threads.values_mut().for_each(|thread| thread.passes.restart());
                 continue;
             };
@@ -450,7 +465,7 @@ fn search_threads(
             for number in [Some(first), second].into_iter().flatten() {
                 let Some(thread) = threads.get_mut(&number) else { continue };
                 if let EventKind::SyscallEnter { number, .. } = event.what {
-                    thread.is_of_32_bits |= threads::is_of_32_bits(number);
+                    thread.is_32_bit |= threads::is_32_bit_call(number);
                 }
                 if let Some(wait) = thread.passes.process_event(event, system) {
                     *cpus = cpus.or(&[wait.cpu].into_iter().collect());

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use jitterlab_analysis::causes::{Event, EventKind, NameTable};
-use jitterlab_model::{CpuSet, Returns, SleepClock};
+use jitterlab_model::{CpuSet, ReturnTime, SleepClock};
 use jitterlab_rt::sys::{restartable, sched};
 use jitterlab_rt::system::Sleep;
 use jitterlab_rt::{Linux, System};
@@ -25,12 +25,12 @@ const LIMIT: Duration = Duration::from_millis(500);
 /// Fewer returns than these show no median.
 const LEAST: usize = 8;
 
-/// Measures it on these processors, where `events` already records the calls of the threads that it follows.
+/// Measures the time of returns from system calls on these processors, by recorded calls of a thread of its own.
 pub(super) fn measure_return_times(
     events: &mut TraceEvents,
     names: &mut NameTable,
     cpus: &CpuSet,
-) -> Option<Returns> {
+) -> Option<ReturnTime> {
     let cpus: Vec<u16> = cpus.iter().collect();
     let (say, said) = mpsc::channel();
     let (go, gone) = mpsc::channel::<()>();
@@ -44,7 +44,7 @@ pub(super) fn measure_return_times(
         }
         let stamp = |time| {
             if time == TIMES / 2 {
-                restartable::leave();
+                restartable::unregister();
             }
             let wake_ns = Linux.now_ns() + SLEEP_NS;
             Linux.sleep(SleepClock::Monotonic, Sleep::Until(wake_ns)).map(|_| Linux.now_ns())
@@ -55,14 +55,14 @@ pub(super) fn measure_return_times(
     // The thread is not waited for beyond the limit, since it may never get a processor.
     thread::Builder::new().name("jitterlab-clock".into()).spawn(sleeps).ok()?;
     let number = said.recv_timeout(LIMIT).ok()?;
-    events.follow(&[number]).ok()?;
+    events.follow_threads(&[number]).ok()?;
     go.send(()).ok()?;
     let stamps = ended.recv_timeout(LIMIT).ok()?;
-    return_times(number, &stamps, &events.read(names).0)
+    return_times(number, &stamps, &events.read_events(names).0)
 }
 
-/// The times from each last return before a stamp to the stamp.
-fn return_times(number: i32, stamps: &[i64], events: &[Event]) -> Option<Returns> {
+/// Quartiles of the times from each stamp's last return to the stamp; `None` for too few.
+fn return_times(number: i32, stamps: &[i64], events: &[Event]) -> Option<ReturnTime> {
     let own = events
         .iter()
         .filter(|event| event.pid == number && matches!(event.what, EventKind::SyscallExit { .. }));
@@ -79,7 +79,7 @@ fn return_times(number: i32, stamps: &[i64], events: &[Event]) -> Option<Returns
     let quartile = |since: &[i64], n: usize| since[n * (since.len() - 1) / 4];
     let (with, without) = stamps.split_at(stamps.len() / 2);
     let (with, without, all) = (sorted(with)?, sorted(without)?, sorted(stamps)?);
-    Some(Returns {
+    Some(ReturnTime {
         times: all.len() as u32,
         lower_ns: quartile(&all, 1),
         taken_ns: i64::midpoint(quartile(&with, 2), quartile(&without, 2)),
@@ -114,7 +114,7 @@ mod tests {
             .collect();
         let found = return_times(9, &stamps, &events).unwrap();
         // 400 to 419 without 407, then 420 to 439.
-        assert_eq!(found, Returns { times: 39, lower_ns: 410, taken_ns: (410 + 429) / 2, upper_ns: 429 });
+        assert_eq!(found, ReturnTime { times: 39, lower_ns: 410, taken_ns: (410 + 429) / 2, upper_ns: 429 });
         assert_eq!(return_times(7, &stamps, &events), None, "a thread that was not seen");
         assert_eq!(return_times(9, &stamps[..10], &events), None, "too few");
     }

@@ -12,10 +12,10 @@ use nix::sys::signal::Signal;
 
 use super::error::{NotWatched, describe_target};
 use super::target::Target;
-use crate::child::{EndWithParent, with_descendants};
-use crate::facts::name_in;
+use crate::child::{EndWithParent, process_and_descendants};
+use crate::facts::thread_name;
 use crate::processes;
-use crate::programs::of_system;
+use crate::programs::system_command;
 
 /// A thread of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) struct FoundThread {
 }
 
 impl Target {
-    pub(super) fn start(&self) -> Result<Option<Child>, Error> {
+    pub(super) fn start_command(&self) -> Result<Option<Child>, Error> {
         let Target::Command(words) = self else { return Ok(None) };
         let (program, arguments) = words
             .split_first()
@@ -45,23 +45,23 @@ impl Target {
             .map_err(|error| Error::refused(format!("{program} cannot be started")).because(error))
     }
 
-    /// The threads that are there now; `child` is the command's process.
-    pub(super) fn threads(&self, child: Option<&Child>) -> Result<Vec<FoundThread>, Error> {
+    /// Finds the present threads of the target; `child` is the command's process.
+    pub(super) fn find_threads(&self, child: Option<&Child>) -> Result<Vec<FoundThread>, Error> {
         let found = match self {
-            Target::Process(process) => threads_of(*process),
+            Target::Process(process) => threads_of_process(*process),
             Target::Command(_) => {
-                let family = child.map(|child| with_descendants(child.id())).unwrap_or_default();
-                family.into_iter().flat_map(|process| threads_of(process.cast_signed())).collect()
+                let family = child.map(|child| process_and_descendants(child.id())).unwrap_or_default();
+                family.into_iter().flat_map(|process| threads_of_process(process.cast_signed())).collect()
             }
             Target::Thread(name) => {
-                all_processes().flat_map(threads_of).filter(|thread| thread.name == *name).collect()
+                all_processes().flat_map(threads_of_process).filter(|thread| thread.name == *name).collect()
             }
             Target::Unit(unit) => {
                 let named = if unit.contains('.') { unit.clone() } else { format!("{unit}.service") };
                 threads_in_groups(|path| path.split('/').any(|part| part == named))
             }
             Target::Container(path) if path.contains('/') => {
-                let wanted = control_group_path(path);
+                let wanted = group_path_without_mount(path);
                 threads_in_groups(|path| Path::new(path).starts_with(&wanted))
             }
             Target::Container(container) => {
@@ -86,7 +86,7 @@ impl FoundThread {
     /// Reads the names of the thread and its program again.
     pub(super) fn read_names(&mut self) {
         for (known, number) in [(&mut self.name, self.thread), (&mut self.program, self.process)] {
-            if let Ok(now) = name_in(&thread_folder(self.process, number)) {
+            if let Ok(now) = thread_name(&thread_folder(self.process, number)) {
                 *known = now;
             }
         }
@@ -97,12 +97,12 @@ impl FoundThread {
 const CALLS_OF_32_BITS: RangeInclusive<i64> = 403..=423;
 
 /// True if a call of this number is one of a 32-bit program on a 64-bit kernel.
-pub(super) fn is_of_32_bits(call: i64) -> bool {
+pub(super) fn is_32_bit_call(call: i64) -> bool {
     cfg!(target_pointer_width = "64") && CALLS_OF_32_BITS.contains(&call)
 }
 
 /// True if a process runs a 32-bit program on a 64-bit kernel: byte 5 of an ELF file is its class.
-pub(super) fn runs_32_bits(process: i32) -> bool {
+pub(super) fn is_32_bit_program(process: i32) -> bool {
     let mut head = [0; 5];
     let read = File::open(format!("/proc/{process}/exe")).and_then(|mut file| file.read_exact(&mut head));
     cfg!(target_pointer_width = "64") && read.is_ok() && head == *b"\x7fELF\x01"
@@ -110,14 +110,14 @@ pub(super) fn runs_32_bits(process: i32) -> bool {
 
 /// Numbers of all processes.
 fn all_processes() -> impl Iterator<Item = i32> {
-    processes::numbers("/proc").into_iter().map(u32::cast_signed)
+    processes::numeric_names("/proc").into_iter().map(u32::cast_signed)
 }
 
-fn threads_of(process: i32) -> Vec<FoundThread> {
-    let program = name_in(Path::new(&format!("/proc/{process}"))).unwrap_or_default();
+fn threads_of_process(process: i32) -> Vec<FoundThread> {
+    let program = thread_name(Path::new(&format!("/proc/{process}"))).unwrap_or_default();
     let thread = |thread: u32| {
         let thread = thread.cast_signed();
-        let name = name_in(&thread_folder(process, thread)).ok()?;
+        let name = thread_name(&thread_folder(process, thread)).ok()?;
         Some(FoundThread { process, thread, name, program: program.clone() })
     };
     processes::threads_of(process.unsigned_abs()).into_iter().filter_map(thread).collect()
@@ -129,11 +129,11 @@ fn threads_in_groups(wanted: impl Fn(&str) -> bool) -> Vec<FoundThread> {
         let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
         groups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).any(&wanted)
     };
-    all_processes().filter(is_wanted).flat_map(threads_of).collect()
+    all_processes().filter(is_wanted).flat_map(threads_of_process).collect()
 }
 
 /// A control group's path as in `/proc/PID/cgroup`, also if it is given as a folder below a mount.
-fn control_group_path(path: &str) -> PathBuf {
+fn group_path_without_mount(path: &str) -> PathBuf {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let places = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
@@ -144,10 +144,10 @@ fn control_group_path(path: &str) -> PathBuf {
     Path::new("/").join(below.min_by_key(|below| below.as_os_str().len()).unwrap_or(Path::new(path)))
 }
 
-/// The number of a container of this name, where one of the usual programs knows it.
+/// Asks the usual container engines for the identifier of a container of this name.
 fn container_id(name: &str) -> Option<String> {
     ["docker", "podman", "nerdctl"].into_iter().find_map(|program| {
-        let mut command = of_system(program);
+        let mut command = system_command(program);
         let asked = command.args(["inspect", "--format", "{{.Id}}", name]).stderr(Stdio::null()).output();
         let answer = String::from_utf8_lossy(&asked.ok()?.stdout).into_owned();
         let number = answer.lines().next()?.trim().to_owned();
@@ -168,7 +168,7 @@ mod tests {
     fn calls_of_32_bit_programs_are_recognised() {
         let is_64 = cfg!(target_pointer_width = "64");
         // clock_nanosleep and futex with times of 64 bits; calls that all processors have.
-        assert_eq!([407, 422, 230, 441].map(is_of_32_bits), [is_64, is_64, false, false]);
-        assert!(!runs_32_bits(std::process::id() as i32));
+        assert_eq!([407, 422, 230, 441].map(is_32_bit_call), [is_64, is_64, false, false]);
+        assert!(!is_32_bit_program(std::process::id() as i32));
     }
 }

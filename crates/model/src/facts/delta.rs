@@ -61,50 +61,6 @@ pub enum Change {
         /// Growth in bytes.
         bytes: u64,
     },
-    /// Devices interrupted a measured CPU.
-    DeviceInterrupts {
-        /// The CPU.
-        cpu: u16,
-        /// Number, name and count of each interrupt, the most frequent first.
-        interrupts: Vec<(String, String, u64)>,
-    },
-    /// A measured CPU took interrupts of the kernel's own.
-    KernelInterrupts {
-        /// The CPU.
-        cpu: u16,
-        /// Kind, as in `/proc/interrupts`, and count.
-        interrupts: Vec<(String, u64)>,
-    },
-    /// A measured CPU entered idle states; this is the deepest of them.
-    IdleState {
-        /// The CPU.
-        cpu: u16,
-        /// The state's name, such as `C6`.
-        state: String,
-        /// Number of times it was entered.
-        times: u64,
-        /// The longest time it takes to leave it.
-        exit_us: u64,
-    },
-    /// Programs waited for the disk to get a page of memory.
-    MajorFaults {
-        /// Number of such faults.
-        times: u64,
-    },
-}
-
-impl Change {
-    /// Returns true if it calls the figures into question; otherwise it only explains them.
-    #[must_use]
-    pub fn is_concern(&self) -> bool {
-        !matches!(
-            self,
-            Change::DeviceInterrupts { .. }
-                | Change::KernelInterrupts { .. }
-                | Change::IdleState { .. }
-                | Change::MajorFaults { .. }
-        )
-    }
 }
 
 /// A setting of the machine that matters for timing.
@@ -143,9 +99,8 @@ struct Interval<'a> {
     measured: &'a CpuSet,
 }
 
-/// Changes between two readings of the facts that a reader of the figures should know: first those that call the
-/// figures into question, then those that only explain them. Counters are read on the `measured` CPUs alone,
-/// save where an event stops all CPUs.
+/// Changes between two readings of the facts that call figures into question. Counters are read on the `measured` CPUs
+/// alone, save where an event stops all CPUs.
 #[must_use]
 pub fn changes(before: &SystemFacts, after: &SystemFacts, measured: &CpuSet) -> Vec<Change> {
     let interval = Interval { before, after, measured };
@@ -153,22 +108,12 @@ pub fn changes(before: &SystemFacts, after: &SystemFacts, measured: &CpuSet) -> 
     for rule in RULES {
         rule(&interval, &mut all);
     }
-    all.sort_by_key(|change| !change.is_concern());
     all
 }
 
 type Rule = fn(&Interval<'_>, &mut Vec<Change>);
-const RULES: &[Rule] = &[
-    add_steal,
-    add_smi,
-    add_throttling,
-    add_hardware_errors,
-    add_changed_settings,
-    add_device_interrupts,
-    add_kernel_interrupts,
-    add_idle_states,
-    add_swap,
-];
+const RULES: &[Rule] =
+    &[add_steal, add_smi, add_throttling, add_hardware_errors, add_changed_settings, add_swap];
 
 /// The growth of a counter, where both readings have it and it grew.
 fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
@@ -250,7 +195,7 @@ fn add_changed_settings(interval: &Interval<'_>, all: &mut Vec<Change>) {
     };
     let on_off = |value: Option<bool>| value.map(|on| if on { "on" } else { "off" }.to_owned());
     of_machine(Setting::Clocksource, &|f| f.clock.source.clone());
-    of_machine(Setting::OnlineCpus, &|f| Some(f.online().to_string()));
+    of_machine(Setting::OnlineCpus, &|f| Some(f.online_cpus().to_string()));
     of_machine(Setting::DmaLatency, &|f| f.power.dma_latency_us.map(|us| format!("{us} µs")));
     of_machine(Setting::RealTimeLimit, &|f| {
         let budget = f.scheduler.rt_runtime_us.zip(f.scheduler.rt_period_us);
@@ -277,89 +222,31 @@ fn add_changed_settings(interval: &Interval<'_>, all: &mut Vec<Change>) {
     }
 }
 
-fn add_device_interrupts(interval: &Interval<'_>, all: &mut Vec<Change>) {
-    for cpu in interval.measured.iter() {
-        let lines = interval.after.interrupts.lines.iter().filter(|line| line.is_device());
-        let mut interrupts: Vec<(String, String, u64)> = lines
-            .map(|line| (line.id.clone(), line.name.clone(), interval.interrupt_growth(line, cpu)))
-            .filter(|(.., times)| *times > 0)
-            .collect();
-        interrupts.sort_by_key(|(.., times)| std::cmp::Reverse(*times));
-        if !interrupts.is_empty() {
-            all.push(Change::DeviceInterrupts { cpu, interrupts });
-        }
-    }
-}
-
-/// The kernel's own interrupts that disturb.
-const KERNEL_INTERRUPTS: &[&str] = &["NMI", "TLB", "CAL", "IPI1", "RES", "IPI0", "TRM"];
-
-fn add_kernel_interrupts(interval: &Interval<'_>, all: &mut Vec<Change>) {
-    for cpu in interval.measured.iter() {
-        let came = |id: &&str| {
-            let line = interval.after.interrupts.lines.iter().find(|line| line.id == *id)?;
-            Some(((*id).to_owned(), interval.interrupt_growth(line, cpu))).filter(|(_, times)| *times > 0)
-        };
-        let interrupts: Vec<(String, u64)> = KERNEL_INTERRUPTS.iter().filter_map(came).collect();
-        if !interrupts.is_empty() {
-            all.push(Change::KernelInterrupts { cpu, interrupts });
-        }
-    }
-}
-
-fn add_idle_states(interval: &Interval<'_>, all: &mut Vec<Change>) {
-    for (old, new) in interval.cpus() {
-        let entered = new.idle_states.iter().filter_map(|state| {
-            let before = old.idle_states.iter().find(|s| s.name == state.name)?;
-            Some((state, growth(before.usage, state.usage)?))
-        });
-        if let Some((state, times)) = entered.max_by_key(|(state, _)| state.exit_latency_us)
-            && let Some(exit_us) = state.exit_latency_us.filter(|us| *us > 1)
-        {
-            all.push(Change::IdleState { cpu: new.id, state: state.name.clone(), times, exit_us });
-        }
-    }
-}
-
 fn add_swap(interval: &Interval<'_>, all: &mut Vec<Change>) {
     let (old, new) = (interval.before, interval.after);
     let swapped = growth(old.memory.swap_used_bytes, new.memory.swap_used_bytes);
     all.extend(swapped.map(|bytes| Change::Swap { bytes }));
-    let faults = growth(old.activity.major_faults, new.activity.major_faults);
-    all.extend(faults.map(|times| Change::MajorFaults { times }));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{CpuTimes, IdleState};
+    use crate::facts::CpuTimes;
 
     fn machine() -> SystemFacts {
         let times = CpuTimes { idle_ns: 1_000_000_000, ..CpuTimes::default() };
-        let idle = IdleState {
-            name: "C6".into(),
-            exit_latency_us: Some(133),
-            usage: Some(5),
-            ..IdleState::default()
-        };
         let cpu = |id| Cpu {
             id,
             times: Some(times),
             smi_count: Some(7),
             core_throttle_count: Some(0),
-            idle_states: vec![idle.clone()],
             ..Cpu::default()
         };
-        let irq = |id: &str, name: &str| Interrupt {
-            id: id.into(),
-            name: name.into(),
-            counts: [(0, 10), (1, 10)].into(),
-            ..Interrupt::default()
-        };
+        let errors =
+            Interrupt { id: "MCE".into(), counts: [(0, 10), (1, 10)].into(), ..Interrupt::default() };
         let mut facts = SystemFacts { cpus: vec![cpu(0), cpu(1)], ..SystemFacts::default() };
         facts.clock.source = Some("tsc".into());
-        facts.interrupts.lines =
-            vec![irq("24", "nvme0q1"), irq("LOC", "Local timer"), irq("TLB", "TLB"), irq("MCE", "")];
+        facts.interrupts.lines = vec![errors];
         facts
     }
 
@@ -378,7 +265,7 @@ mod tests {
     #[test]
     fn every_kind_of_event_is_found_with_its_number() {
         type Case = (fn(&mut SystemFacts), Change);
-        let cases: [Case; 9] = [
+        let cases: [Case; 6] = [
             (
                 |f| {
                     f.cpus[1].times = Some(CpuTimes {
@@ -392,7 +279,7 @@ mod tests {
             (|f| f.cpus[0].smi_count = Some(9), Change::SystemManagement { times: 2 }),
             (|f| f.cpus[1].core_throttle_count = Some(1), Change::Throttling { cpu: 1, times: 1 }),
             (|f| f.power.firmware_throttled = Some(0x5_0005), Change::PowerSupply),
-            (|f| *f.interrupts.lines[3].counts.get_mut(&0).unwrap() += 1, Change::MachineCheck { times: 1 }),
+            (|f| *f.interrupts.lines[0].counts.get_mut(&0).unwrap() += 1, Change::MachineCheck { times: 1 }),
             (
                 |f| f.clock.source = Some("hpet".into()),
                 Change::Setting {
@@ -402,18 +289,6 @@ mod tests {
                     after: "hpet".into(),
                 },
             ),
-            (
-                |f| *f.interrupts.lines[0].counts.get_mut(&1).unwrap() += 3,
-                Change::DeviceInterrupts { cpu: 1, interrupts: vec![("24".into(), "nvme0q1".into(), 3)] },
-            ),
-            (
-                |f| *f.interrupts.lines[2].counts.get_mut(&1).unwrap() += 4,
-                Change::KernelInterrupts { cpu: 1, interrupts: vec![("TLB".into(), 4)] },
-            ),
-            (
-                |f| f.cpus[1].idle_states[0].usage = Some(8),
-                Change::IdleState { cpu: 1, state: "C6".into(), times: 3, exit_us: 133 },
-            ),
         ];
         for (change, expected) in cases {
             assert_eq!(found(change), [expected]);
@@ -422,10 +297,6 @@ mod tests {
 
     #[test]
     fn other_cpus_do_not_count() {
-        let all = found(|f| {
-            *f.interrupts.lines[0].counts.get_mut(&0).unwrap() += 3;
-            f.cpus[0].core_throttle_count = Some(1);
-        });
-        assert_eq!(all, []);
+        assert_eq!(found(|f| f.cpus[0].core_throttle_count = Some(1)), []);
     }
 }

@@ -46,18 +46,18 @@ pub struct GroupLimit {
 }
 
 impl Process {
-    fn has(&self, capability: u32) -> Option<bool> {
+    fn has_capability(&self, capability: u32) -> Option<bool> {
         self.capabilities.map(|set| set >> capability & 1 == 1)
     }
 
     /// Returns true if it may use every real-time priority; `None` if unknown.
     pub fn can_use_any_priority(&self) -> Option<bool> {
-        self.has(CAP_SYS_NICE)
+        self.has_capability(CAP_SYS_NICE)
     }
 
     /// Returns true if it may lock any amount of memory; `None` if unknown.
     pub fn can_lock_any_memory(&self) -> Option<bool> {
-        self.has(CAP_IPC_LOCK)
+        self.has_capability(CAP_IPC_LOCK)
     }
 }
 

@@ -64,21 +64,22 @@ const LONG_NS: i64 = 300_000_000_000;
 
 pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let good = found.fitness == Fitness::Good;
-    let facts = &found.found.check.machine;
+    let facts = &found.findings.check.machine;
     let is_virtual = facts.virtualisation.virtual_machine == Some(true);
     let in_container = facts.virtualisation.container.is_some();
     let mut all = Vec::new();
     let mut add = |wanted: bool, advice: Advice| all.extend(wanted.then_some(advice));
-    let refused = found.found.steps.iter().any(|s| matches!(s.skipped, Some(SkipReason::Refused { .. })));
-    let faults = || found.found.check.faults().into_iter();
+    let refused = found.findings.steps.iter().any(|s| matches!(s.skipped, Some(SkipReason::Refused { .. })));
+    let faults = || found.findings.check.faults().into_iter();
     add(!good && faults().any(|check| check.id == "rt-group"), Advice::GroupTime);
-    let lacks_rights = !found.asked.privileged && (found.fitness == Fitness::CannotTell || refused || !good);
+    let lacks_rights =
+        !found.request.privileged && (found.fitness == Fitness::CannotTell || refused || !good);
     add(lacks_rights && in_container, Advice::ContainerRights);
     add(lacks_rights && !in_container, Advice::AsRoot);
     add(!good && !facts.measuring.is_empty(), Advice::EndOthers);
     let is_cut = |warning: &Warning| matches!(warning, Warning::RecordingEnded { .. });
-    let cut = found.found.before.run.warnings.iter().any(is_cut);
-    add(!good && (cut || !found.asked.kept), Advice::Room);
+    let cut = found.findings.before.run.warnings.iter().any(is_cut);
+    add(!good && (cut || !found.request.kept), Advice::Room);
     add(!good && found.machine_stop().is_some(), Advice::WithoutStop);
     let short =
         |purpose: &PurposeResult| matches!(purpose.final_verdict().untested, Some(Untested::Length { .. }));
@@ -97,25 +98,25 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     // Behind a host, improvements of this kernel would not show; in a container the kernel is the host's.
     let own = !is_virtual && !in_container && !good;
     let lacks = |id: &str| {
-        let check = found.found.check.checks.iter().find(|check| check.id == id);
+        let check = found.findings.check.checks.iter().find(|check| check.id == id);
         check.is_some_and(|check| matches!(check.status, Status::Fail | Status::Warn))
     };
     let real_time = facts.kernel.preemption == Some(Preemption::RealTime);
     add(own && !real_time && lacks("preempt-rt"), Advice::RealTimeKernel);
-    let steps = found.open_first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
+    let steps = found.undone_first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
     add(!good && !steps.is_empty(), Advice::FirstSteps { checks: steps });
     add(found.needs_step_card(), Advice::StepCard);
     let (parameters, place) =
-        (found.found.check.kernel_parameters.clone(), found.found.check.kernel_parameters_place);
+        (found.findings.check.kernel_parameters.clone(), found.findings.check.kernel_parameters_place);
     add(own && !parameters.is_empty(), Advice::KernelParameters { parameters, place });
-    let checks = found.open_first_steps(|kind| kind == RemedyKind::Machine);
+    let checks = found.undone_first_steps(|kind| kind == RemedyKind::Machine);
     let outside = main.is_some_and(|(_, row)| row.cause.class == CauseClass::Outside);
     add(own && (outside || !checks.is_empty()), Advice::Firmware { checks });
-    let measured_ns = found.found.before.run.measured_ns().unwrap_or(0);
+    let measured_ns = found.findings.before.run.measured_ns().unwrap_or(0);
     // A longer run cannot improve a result that was too late once.
     let open = !matches!(found.fitness, Fitness::CannotTell | Fitness::Unfit);
     add(open && !too_short && measured_ns < LONG_NS, Advice::Longer);
-    add(own && found.fitness == Fitness::Unfit && found.asked.privileged, Advice::OtherComputer);
+    add(own && found.fitness == Fitness::Unfit && found.request.privileged, Advice::OtherComputer);
     add(good, Advice::Use);
     all
 }
@@ -124,12 +125,12 @@ impl DoctorResult {
     /// Stop of the whole machine in the measurement that decides.
     #[must_use]
     pub fn machine_stop(&self) -> Option<Caveat> {
-        Caveat::stood_still(&self.found.after.as_ref().unwrap_or(&self.found.before).run)
+        Caveat::machine_stop(&self.findings.after.as_ref().unwrap_or(&self.findings.before).run)
     }
 
     /// Main cause of the worst starts, proven and likely ones first, with the task that it delayed most.
     pub fn main_cause(&self) -> Option<(&TaskWhy, &CauseRow)> {
-        let why = self.found.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
+        let why = self.findings.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
         // A control program may intend that one of its tasks runs before another.
         let own = |cause: &Cause| {
             let is = |name: &str| why.run.tasks.iter().any(|task| task.spec.name == name);
@@ -151,24 +152,24 @@ impl DoctorResult {
 
     /// True if a setting that is worth keeping removes this cause.
     fn is_remedied(&self, cause: &Cause) -> bool {
-        let kept = self.found.tuned.iter().flat_map(|tuned| tuned.knobs_worth_keeping());
+        let kept = self.findings.tuned.iter().flat_map(|tuned| tuned.knobs_worth_keeping());
         let mut causes = kept.filter_map(|found| found.remedies.as_ref());
         causes.any(|of| of.own && of.cause.class == cause.class)
     }
 
-    /// The usual first steps of the job that are not done on this machine and can be this way, by the checks that name them.
-    fn open_first_steps(&self, way: impl Fn(RemedyKind) -> bool) -> Vec<String> {
-        let faults = self.found.check.faults();
+    /// Checks of the job's usual first steps that fail here and have a remedy whose kind `is_wanted`.
+    fn undone_first_steps(&self, is_wanted: impl Fn(RemedyKind) -> bool) -> Vec<String> {
+        let faults = self.findings.check.faults();
         let open = |id: &&&str| {
             let check = faults.iter().find(|check| check.id == **id);
-            check.is_some_and(|check| check.remedies.iter().any(|remedy| way(remedy.kind)))
+            check.is_some_and(|check| check.remedies.iter().any(|remedy| is_wanted(remedy.kind)))
         };
-        self.asked.job.first_steps.iter().filter(open).map(|id| (*id).to_owned()).collect()
+        self.request.job.first_steps.iter().filter(open).map(|id| (*id).to_owned()).collect()
     }
 
     /// True if at least one tried setting was proven to be worth keeping.
     pub fn has_setting_worth_keeping(&self) -> bool {
-        self.found.tuned.as_ref().is_some_and(|tuned| tuned.knobs_worth_keeping().next().is_some())
+        self.findings.tuned.as_ref().is_some_and(|tuned| tuned.knobs_worth_keeping().next().is_some())
     }
 
     /// True if step pulses by software are not good, so that a card should make them.
@@ -180,6 +181,6 @@ impl DoctorResult {
 
     /// Reason why a step was left out; `None` if it was done.
     pub fn skip_reason(&self, step: DoctorStep) -> Option<&SkipReason> {
-        self.found.steps.iter().find(|taken| taken.step == step)?.skipped.as_ref()
+        self.findings.steps.iter().find(|taken| taken.step == step)?.skipped.as_ref()
     }
 }

@@ -113,18 +113,18 @@ impl Job {
 }
 
 impl JobMethod {
-    /// The purposes, the most demanding first.
+    /// Purposes to serve, the most demanding first.
     pub fn served_purposes(&self) -> impl Iterator<Item = &'static Purpose> + use<> {
         self.purposes.iter().filter_map(|name| Purpose::by_name(name))
     }
 
-    /// The task that shows whether a purpose is served.
+    /// Task to measure for a purpose.
     pub fn task_for(purpose: &Purpose) -> TaskSpec {
         let name = if purpose.period_ns <= LONGEST_STEP_NS { "base" } else { "servo" };
         TaskSpec { name: name.into(), period_ns: purpose.period_ns, ..TaskSpec::default() }
     }
 
-    /// The tasks that show all of them, each period once.
+    /// Tasks to measure for all purposes, one for each period.
     pub fn tasks(&self) -> Vec<TaskSpec> {
         let mut tasks: Vec<TaskSpec> = self.served_purposes().map(JobMethod::task_for).collect();
         tasks.dedup_by_key(|task| task.period_ns);

@@ -125,7 +125,7 @@ pub struct DoctorFindings {
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorResult {
     #[serde(flatten)]
-    pub asked: DoctorRequest,
+    pub request: DoctorRequest,
     /// Fitness for the job, with the settings that were proven to help if there are any.
     pub fitness: Fitness,
     /// Each purpose, the most demanding first.
@@ -136,25 +136,29 @@ pub struct DoctorResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<ChangesSince>,
     #[serde(flatten)]
-    pub found: DoctorFindings,
+    pub findings: DoctorFindings,
 }
 
 impl DoctorResult {
     /// Adds the comparison with an earlier examination; `boot` is the kernel's identifier of this boot.
     #[must_use]
-    pub fn since(mut self, saved_examination: Option<&SavedExamination>, boot: Option<&String>) -> Self {
+    pub fn with_changes_since(
+        mut self,
+        saved_examination: Option<&SavedExamination>,
+        boot: Option<&String>,
+    ) -> Self {
         self.since =
             saved_examination.map(|saved_examination| ChangesSince::new(saved_examination, &self, boot));
         self
     }
 
-    pub fn new(asked: DoctorRequest, found: DoctorFindings) -> Self {
-        let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
+    pub fn new(request: DoctorRequest, findings: DoctorFindings) -> Self {
+        let after = findings.after.as_ref().and_then(|run| run.verdict.as_ref());
         // Without a real-time priority, even a very late start says nothing about the computer: root's may be refused as well, by
         // its control group.
-        let granted = found.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());
+        let granted = findings.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());
         let is_ordinary = granted.into_iter().any(|granted| !granted.policy.is_real_time());
-        let purposes: Vec<PurposeResult> = asked
+        let purposes: Vec<PurposeResult> = request
             .way
             .purposes
             .iter()
@@ -163,13 +167,14 @@ impl DoctorResult {
                     let purpose = verdict.purposes.iter().find(|p| p.purpose == *name).cloned()?;
                     Some(if is_ordinary { with_untested_policy(purpose) } else { purpose })
                 };
-                let before = found.before.verdict.as_ref().and_then(of)?;
+                let before = findings.before.verdict.as_ref().and_then(of)?;
                 Some(PurposeResult { before, after: after.and_then(of) })
             })
             .collect();
         let each = purposes.iter().map(|found| found.final_verdict().fitness);
-        let fitness = if asked.way.any { each.min() } else { each.max() }.unwrap_or(Fitness::CannotTell);
-        let mut result = DoctorResult { asked, fitness, purposes, advice: Vec::new(), since: None, found };
+        let fitness = if request.way.any { each.min() } else { each.max() }.unwrap_or(Fitness::CannotTell);
+        let mut result =
+            DoctorResult { request, fitness, purposes, advice: Vec::new(), since: None, findings };
         result.advice = advice::advice(&result);
         result
     }

@@ -27,12 +27,12 @@ impl SavedExamination {
     pub fn new(found: &DoctorResult, boot: Option<String>, loads: Vec<String>) -> SavedExamination {
         SavedExamination {
             boot,
-            job: found.asked.job.name.into(),
-            way: found.asked.way.name.into(),
-            budget_ns: found.asked.plan.budget_ns,
+            job: found.request.job.name.into(),
+            way: found.request.way.name.into(),
+            budget_ns: found.request.plan.budget_ns,
             loads,
             purposes: found.purposes.iter().map(|purpose| purpose.before.clone()).collect(),
-            open: open_steps(found),
+            open: failing_first_steps(found),
         }
     }
 }
@@ -54,15 +54,15 @@ impl ChangesSince {
         found: &DoctorResult,
         boot: Option<&String>,
     ) -> ChangesSince {
-        let open = open_steps(found);
+        let open = failing_first_steps(found);
         let done = earlier.open.iter().filter(|id| !open.contains(id)).cloned().collect();
         let restarted = earlier.boot.as_ref().zip(boot).map(|(then, now)| then != now);
         ChangesSince { restarted, purposes: earlier.purposes.clone(), done, open }
     }
 }
 
-fn open_steps(found: &DoctorResult) -> Vec<String> {
-    let faults = found.found.check.faults();
+fn failing_first_steps(found: &DoctorResult) -> Vec<String> {
+    let faults = found.findings.check.faults();
     let is_open = |id: &&str| faults.iter().any(|check| check.id == *id);
-    found.asked.job.first_steps.iter().copied().chain([KERNEL]).filter(is_open).map(Into::into).collect()
+    found.request.job.first_steps.iter().copied().chain([KERNEL]).filter(is_open).map(Into::into).collect()
 }

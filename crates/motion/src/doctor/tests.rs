@@ -109,8 +109,8 @@ fn fault(id: &str, kind: RemedyKind) -> Check {
 fn usual_first_steps_of_the_job_are_advised_where_they_are_open_and_can_be_done() {
     let with = |job: &str, checks: Vec<Check>| {
         let mut found = examined("card", 300_000, FIFO, false, true);
-        found.asked.job = Job::by_name(job).unwrap();
-        found.found.check.checks = checks;
+        found.request.job = Job::by_name(job).unwrap();
+        found.findings.check.checks = checks;
         advice::advice(&found)
     };
     let checks = || {
@@ -141,15 +141,15 @@ fn what_spoils_the_measurement_or_ends_most_of_the_lateness_comes_first() {
         change(&mut found);
         advice::advice(&found).first().cloned()
     };
-    let other = |found: &mut DoctorResult| found.found.check.machine.measuring.push(Program::default());
+    let other = |found: &mut DoctorResult| found.findings.check.machine.measuring.push(Program::default());
     assert_eq!(first(other), Some(Advice::EndOthers));
-    assert_eq!(first(|found| found.asked.kept = false), Some(Advice::Room));
+    assert_eq!(first(|found| found.request.kept = false), Some(Advice::Room));
     let full = |found: &mut DoctorResult| {
-        found.found.before.run.warnings.push(Warning::RecordingEnded { reason: "full".into() });
+        found.findings.before.run.warnings.push(Warning::RecordingEnded { reason: "full".into() });
     };
     assert_eq!(first(full), Some(Advice::Room));
     let ordinary = |found: &mut DoctorResult| {
-        found.found.check.checks =
+        found.findings.check.checks =
             vec![fault("preempt-rt", RemedyKind::Lasting), fault("rtprio", RemedyKind::Lasting)];
     };
     assert_eq!(first(ordinary), Some(Advice::RealTimeKernel));
@@ -158,27 +158,27 @@ fn what_spoils_the_measurement_or_ends_most_of_the_lateness_comes_first() {
 #[test]
 fn in_a_container_rights_come_from_who_starts_it() {
     let mut found = examined("card", 30_000, Policy::Other, false, false);
-    found.found.check.machine.virtualisation.container = Some("docker".into());
+    found.findings.check.machine.virtualisation.container = Some("docker".into());
     let advice = advice::advice(&found);
     assert_eq!(advice.first(), Some(&Advice::ContainerRights));
     assert!(!advice.contains(&Advice::AsRoot) && !advice.contains(&Advice::RealTimeKernel), "{advice:?}");
     // With all rights, causes and settings are still those of the machine outside.
     let mut found = examined("card", 900_000, FIFO, false, true);
-    found.found.check.machine.virtualisation.container = Some("docker".into());
+    found.findings.check.machine.virtualisation.container = Some("docker".into());
     assert_eq!(advice::advice(&found).first(), Some(&Advice::OutsideContainer));
 }
 
 #[test]
 fn after_a_restart_it_is_said_which_first_steps_are_done_and_what_the_purposes_were() {
     let mut first = examined("card", 300_000, FIFO, false, true);
-    first.found.check.checks =
+    first.findings.check.checks =
         ["isolated-cpus", "smi", "preempt-rt", "load"].map(|id| fault(id, RemedyKind::Lasting)).into();
     let boot = |text: &str| Some(text.to_owned());
     let earlier = SavedExamination::new(&first, boot("a"), Vec::new());
     assert_eq!(earlier.open, ["smi", "isolated-cpus", "preempt-rt"]);
     let mut second = examined("card", 30_000, FIFO, false, true);
-    second.found.check.checks = vec![fault("smi", RemedyKind::Machine)];
-    let since = second.since(Some(&earlier), boot("b").as_ref()).since.unwrap();
+    second.findings.check.checks = vec![fault("smi", RemedyKind::Machine)];
+    let since = second.with_changes_since(Some(&earlier), boot("b").as_ref()).since.unwrap();
     assert_eq!(
         (since.restarted, &since.done[..], &since.open[..]),
         (Some(true), &["isolated-cpus".to_owned(), "preempt-rt".into()][..], &["smi".to_owned()][..])

@@ -126,7 +126,7 @@ impl CovarianceAlongTrace {
                 self.now = Some(time);
                 self.sampled.fill(None);
             }
-            Moment::Turn(time) => self.flow_until(time),
+            Moment::IdleDue(time) => self.flow_until(time),
             Moment::At(time, event) => {
                 self.flow_until(time);
                 if event.act == LoopAction::Sample {

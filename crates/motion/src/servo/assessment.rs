@@ -8,7 +8,7 @@ use super::design_margins::Margins;
 use super::evaluate::{Evaluation, EvaluationWithCycles};
 use super::given_task::GivenTask;
 use super::job_sources::JobSource;
-use super::miss_guarantees::stability_of_recorded;
+use super::miss_guarantees::stability_of_recorded_jobs;
 use super::multi_task_loop::MultiTaskLoop;
 use super::overrun::OverrunPolicy;
 use super::overrun_costs::ActionCost;
@@ -16,8 +16,7 @@ use super::redesign::Redesign;
 use super::reference_tracking::FollowedReference;
 use super::response::Reference;
 use super::verdict::{LateTask, LoopVerdict, jitter_or_misses_reason, plant_verdict};
-use super::weakly_hard::{Guarantee, StabilityUnderMisses, Step, StepSet, StoppingRule};
-use super::weakly_hard_requirement::WeaklyHard;
+use super::weakly_hard::{Guarantee, StabilityUnderMisses, Step, StepSet, StoppingRule, WeaklyHard};
 
 /// Effect of a run's timing, or of a schedule's, on the loops of a plant.
 #[derive(Debug, Clone, Serialize)]
@@ -55,7 +54,7 @@ pub(super) struct LoopFacts<'a> {
     /// The task that alone closes the plant, to do the jobs that might be missed.
     pub alone: Option<GivenTask>,
     /// Longest constant delay of each task's outputs with which the plant is stable; `None` for any.
-    pub stands_ns: Vec<Option<i64>>,
+    pub delay_margin_ns: Vec<Option<i64>>,
     pub margins: Option<&'a Margins>,
 }
 
@@ -88,14 +87,14 @@ impl MultiTaskLoop {
         let mut closed = self.closed_loop()?;
         let responses = self.worst_event_responses(sources, &closed, facts.rate, timings, wishes)?;
         let jobs = cycles.steps(&mut closed);
-        let misses = stability_of_recorded(facts.alone.as_ref(), &mut closed, &jobs, &wishes.misses);
-        let seen = if is_one { timing.misses.clone() } else { cycles.observed_misses() };
-        let misses_seen = stability_under_observed_misses(&jobs, &seen);
-        let tasks = timings.iter().zip(&self.tasks).zip(&facts.stands_ns);
-        let late = tasks.map(|((timing, task), stands_ns)| LateTask {
+        let misses = stability_of_recorded_jobs(facts.alone.as_ref(), &mut closed, &jobs, &wishes.misses);
+        let observed = if is_one { timing.misses.clone() } else { cycles.observed_misses() };
+        let misses_seen = stability_under_observed_misses(&jobs, &observed);
+        let tasks = timings.iter().zip(&self.tasks).zip(&facts.delay_margin_ns);
+        let late = tasks.map(|((timing, task), delay_margin_ns)| LateTask {
             timing: &timing.mean,
             period_ns: task.period_ns,
-            stands_ns: *stands_ns,
+            delay_margin_ns: *delay_margin_ns,
         });
         let margin =
             facts.margins.and_then(|margins| jitter_or_misses_reason(timing, margins, misses_seen.as_ref()));
@@ -115,10 +114,11 @@ impl MultiTaskLoop {
     }
 }
 
-/// Stability proved for the misses in the run, in the longest window with a proof, else in the longest tried.
-fn stability_under_observed_misses(jobs: &[Step], seen: &[WeaklyHard]) -> Option<StabilityUnderMisses> {
+/// Proves stability for the observed misses of the longest window with a proof, else the result of the longest.
+fn stability_under_observed_misses(jobs: &[Step], observed: &[WeaklyHard]) -> Option<StabilityUnderMisses> {
     let steps = StepSet::new(jobs.to_vec());
-    let mut windows = seen.iter().rev().filter(|w| w.of <= LONGEST_SEEN && w.misses > 0 && w.misses < w.of);
+    let mut windows =
+        observed.iter().rev().filter(|w| w.of <= LONGEST_SEEN && w.misses > 0 && w.misses < w.of);
     let mut found: Option<StabilityUnderMisses> = None;
     windows
         .find_map(|window| {

@@ -121,7 +121,8 @@ impl ClassSequences {
         period_ns: i64,
     ) -> Option<MarkovChain> {
         if memory == 0 {
-            let all = classes.iter().skip(1).fold(classes.first()?.clone(), |all, class| all.merged(class));
+            let all =
+                classes.iter().skip(1).fold(classes.first()?.clone(), |all, class| all.merged_with(class));
             return Some(MarkovChain::independent(&all, period_ns));
         }
         let states = self.counts_of_length(memory);
@@ -266,7 +267,7 @@ mod tests {
         row: &str,
         q: f64,
     ) -> (Vec<StretchDistribution>, ClassSequences) {
-        let plant: Plant = catalog::find("dc-servo", None).unwrap();
+        let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
         let question =
             SingleTaskLoop { overrun: action.parse().unwrap(), ..SingleTaskLoop::new(plant, period_ns) };
         let mut closed = question.closed_loop().unwrap();
@@ -293,7 +294,7 @@ mod tests {
                 is_bad = random.uniform() >= 0.995;
             }
         }
-        let weighed = |(class, count): (&StretchDistribution, f64)| class.times(count);
+        let weighed = |(class, count): (&StretchDistribution, f64)| class.scaled(count);
         (once.iter().zip(counts).map(weighed).collect(), rows)
     }
 

@@ -36,7 +36,7 @@ fn task_wiring(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Control
         .iter()
         .map(|i| of(*i).design.plant_independent_controller(period_ns, 0.0))
         .collect::<Option<_>>()
-        .ok_or_else(|| error::loop_of_states(&plant.name))?;
+        .ok_or_else(|| error::not_a_loop_controller(&plant.name))?;
     let writer = |i: usize| plant.loops.iter().position(|l| l.writes == LoopOutput::Loop(i));
     // References that another task holds.
     let held: Vec<usize> =

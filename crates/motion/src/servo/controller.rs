@@ -218,7 +218,7 @@ impl SampledPlant {
         Ok(dare(&self.a, &self.b, &self.q, &self.r, &self.cross)?.1)
     }
 
-    /// The reference's gain that makes the output equal to it at rest; zero if no gain does.
+    /// Gain from the reference to the input that makes the output equal to it at rest; zero if no gain does.
     fn reference_gain(&self, plant: &Plant, gain: &DMatrix<f64>) -> DMatrix<f64> {
         let (n, m, p) = plant.sizes();
         let closed = DMatrix::identity(n + m, n + m) - &self.a + &self.b * gain;

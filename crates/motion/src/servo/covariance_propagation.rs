@@ -2,7 +2,7 @@
 
 use super::along_trace::{AlongTrace, CostStretch, CovarianceAlongTrace, Interval, TimeBase};
 use super::closed_loop::Loop;
-use super::cycles::{CycleAnalysis, Cycles, IdleInstant};
+use super::cycles::{CycleAnalysis, CycleCollector, IdleInstant};
 use super::markov_chain::Stationary;
 use super::timing::Moment;
 
@@ -50,7 +50,7 @@ impl WarmedUpCovariance {
     /// Notes a time at which all tasks are idle; the warm-up ends at such a time.
     pub fn mark_idle(&mut self, time_ns: i64) {
         if self.most > 0 {
-            self.first.push(Moment::Turn(time_ns));
+            self.first.push(Moment::IdleDue(time_ns));
             if self.first.len() >= self.most {
                 self.warm_up();
             }
@@ -84,7 +84,7 @@ impl WarmedUpCovariance {
 pub(super) struct CovariancePropagation {
     closed: Loop,
     period_ns: i64,
-    pub cycles: Cycles,
+    pub cycles: CycleCollector,
     warmed: WarmedUpCovariance,
     /// Moments since all tasks were last idle together: the course ends with a whole cycle.
     held: Vec<Moment>,
@@ -98,8 +98,8 @@ const MOST_HELD: usize = 1 << 12;
 
 /// Cost, cycles and stability of a loop along the moments of its tasks.
 pub(super) struct PropagationResult {
-    pub cycles: Cycles,
-    pub judged: CycleAnalysis,
+    pub cycles: CycleCollector,
+    pub analysis: CycleAnalysis,
     /// The loop as its cycles follow each other: its cost is that along the course.
     pub stationary: Stationary,
     pub along: AlongTrace,
@@ -109,7 +109,12 @@ pub(super) struct PropagationResult {
 
 impl CovariancePropagation {
     /// Starts from the covariance of another stationary loop.
-    pub fn new(closed: &Loop, period_ns: i64, cycles: Cycles, begin: &Stationary) -> CovariancePropagation {
+    pub fn new(
+        closed: &Loop,
+        period_ns: i64,
+        cycles: CycleCollector,
+        begin: &Stationary,
+    ) -> CovariancePropagation {
         let warmed = WarmedUpCovariance::new(closed, begin, period_ns);
         CovariancePropagation {
             closed: closed.clone(),
@@ -137,16 +142,16 @@ impl CovariancePropagation {
     }
 
     pub fn finish(mut self) -> PropagationResult {
-        let judged = self.cycles.analysis(&mut self.closed);
+        let analysis = self.cycles.analysis(&mut self.closed);
         if let Some(time_ns) = self.together_ns {
-            self.warmed.process(Moment::Turn(time_ns));
+            self.warmed.process(Moment::IdleDue(time_ns));
         }
         let along = self.warmed.finish();
         let periods = along.time_s * 1e9 / self.period_ns as f64;
-        let stationary = stationary_of_cycles(&judged.stability, &judged.rates, along.cost);
+        let stationary = stationary_of_cycles(&analysis.stability, &analysis.rates, along.cost);
         let is_long = is_long_enough(periods, stationary.radius_per_period);
         let interval = if is_long { interval_by_parts(&along) } else { None };
-        PropagationResult { cycles: self.cycles, judged, stationary, along, interval }
+        PropagationResult { cycles: self.cycles, analysis, stationary, along, interval }
     }
 }
 

@@ -180,9 +180,12 @@ impl<'a> Crossings<'a> {
         self.eigenvalue_angles(m, &e)
     }
 
-    /// Angles at which something changes with the gain's crossing one.
-    pub fn changes_at_unit_gain<T: PartialEq + Copy>(&self, is: impl Fn(f64) -> Option<T>) -> Vec<(f64, T)> {
-        value_changes(&self.candidate_angles(&self.angles_with_gain(&self.a, 0.0, 1.0)), is)
+    /// Angles of unit gain at which `value` changes, each with the value before.
+    pub fn changes_at_unit_gain<T: PartialEq + Copy>(
+        &self,
+        value: impl Fn(f64) -> Option<T>,
+    ) -> Vec<(f64, T)> {
+        value_changes(&self.candidate_angles(&self.angles_with_gain(&self.a, 0.0, 1.0)), value)
     }
 
     pub fn crossovers(&self, period_s: f64) -> Vec<PhaseMargin> {

@@ -11,8 +11,7 @@ use super::closed_loop::{Event, Loop, LoopAction};
 use super::markov_chain::{MarkovChain, Stationary, StretchDistribution};
 use super::overrun::MissedOutput;
 use super::timing::{Job, Moment, effective_event};
-use super::weakly_hard::Step;
-use super::weakly_hard_requirement::{MissCounter, WeaklyHard};
+use super::weakly_hard::{MissCounter, Step, WeaklyHard};
 
 /// Cycles of each class that are kept; beyond it each second one, which counts twice, and so on.
 const KEPT: usize = 8_192;
@@ -49,7 +48,10 @@ impl OutputsPerPeriod {
                 *written += 1;
             }
         }
-        outputs.iter().map(|written| written.iter().zip(&self.outputs).any(|(w, owed)| w < owed)).collect()
+        outputs
+            .iter()
+            .map(|written| written.iter().zip(&self.outputs).any(|(w, due_outputs)| w < due_outputs))
+            .collect()
     }
 }
 
@@ -73,8 +75,8 @@ pub(super) struct RegenerationCycle {
 }
 
 impl RegenerationCycle {
-    /// Jobs that started in it.
-    pub fn jobs(&self) -> usize {
+    /// Number of jobs that start in the cycle.
+    pub fn job_count(&self) -> usize {
         self.events.iter().filter(|(_, event)| event.act == LoopAction::Sample).count()
     }
 
@@ -91,15 +93,16 @@ type CycleKey = (bool, usize, usize, usize);
 #[derive(Debug, Clone, PartialEq)]
 struct CycleClass {
     in_time: bool,
-    seen: u64,
-    each: u64,
+    count: u64,
+    /// One of this many cycles is kept.
+    keep_every: u64,
     kept: Vec<RegenerationCycle>,
     events: usize,
 }
 
 impl CycleClass {
     fn add_cycle(&mut self, most: usize, events: &[(f64, Event)], length_ns: f64) {
-        if self.seen.is_multiple_of(self.each) {
+        if self.count.is_multiple_of(self.keep_every) {
             self.events += events.len();
             self.kept.push(RegenerationCycle { events: events.to_vec(), length_ns });
             if self.kept.len() >= most.max(2) || self.events > MOST_EVENTS && self.kept.len() > 1 {
@@ -108,26 +111,26 @@ impl CycleClass {
                     place += 1;
                     place % 2 == 1
                 });
-                self.each *= 2;
+                self.keep_every *= 2;
                 self.events = self.kept.iter().map(|cycle| cycle.events.len()).sum();
             }
         }
-        self.seen += 1;
+        self.count += 1;
     }
 
     /// Number of cycles that each kept one represents.
     fn weight(&self) -> f64 {
-        self.seen as f64 / self.kept.len().max(1) as f64
+        self.count as f64 / self.kept.len().max(1) as f64
     }
 }
 
 /// Cycles of a run in classes of alike ones, a limited number kept of each.
 #[derive(Debug, Clone)]
-pub(super) struct Cycles {
+pub(super) struct CycleCollector {
     period_ns: i64,
-    owed: OutputsPerPeriod,
+    due_outputs: OutputsPerPeriod,
     /// Most cycles that are kept of a class, and most jobs of a cycle: a longer burst is cut where jobs start.
-    most: usize,
+    kept_limit: usize,
     most_jobs: usize,
     begin_ns: Option<i64>,
     jobs: usize,
@@ -138,22 +141,22 @@ pub(super) struct Cycles {
     /// The kind of the last cycle, whose number is known.
     last: Option<(CycleKey, u8)>,
     classes: Vec<CycleClass>,
-    rows: ClassSequences,
+    sequences: ClassSequences,
     misses: MissCounter,
     /// Periods so far, and whether records are lost before the next.
     passed: i64,
     after_gap: bool,
 }
 
-impl Cycles {
-    /// Starts without cycles; rates are per `period_ns`, and `owed` are the outputs due. A cycle has at most
+impl CycleCollector {
+    /// Starts without cycles; rates are per `period_ns`, and `due_outputs` are the outputs due. A cycle has at most
     /// `most_jobs` of a single task.
-    pub fn new(period_ns: i64, owed: OutputsPerPeriod, most_jobs: usize) -> Cycles {
-        Cycles {
+    pub fn new(period_ns: i64, due_outputs: OutputsPerPeriod, most_jobs: usize) -> CycleCollector {
+        CycleCollector {
             period_ns,
-            misses: MissCounter::new(owed.period_ns),
-            owed,
-            most: KEPT,
+            misses: MissCounter::new(due_outputs.period_ns),
+            due_outputs,
+            kept_limit: KEPT,
             most_jobs,
             begin_ns: None,
             jobs: 0,
@@ -163,15 +166,15 @@ impl Cycles {
             numbers: HashMap::new(),
             last: None,
             classes: Vec::new(),
-            rows: ClassSequences::new(),
+            sequences: ClassSequences::new(),
             passed: 0,
             after_gap: true,
         }
     }
 
     #[must_use]
-    pub fn with_kept_cycles(self, most: usize) -> Cycles {
-        Cycles { most, ..self }
+    pub fn with_kept_limit(self, kept_limit: usize) -> CycleCollector {
+        CycleCollector { kept_limit, ..self }
     }
 
     /// Processes a moment, or a time at which all tasks are idle; `Some(in_time)` if that ended a cycle.
@@ -183,7 +186,7 @@ impl Cycles {
                 self.events.clear();
                 self.jobs = 0;
             }
-            Ok(Moment::Turn(_)) => {}
+            Ok(Moment::IdleDue(_)) => {}
             Err(together) => return self.end_cycle(together),
         }
         None
@@ -191,7 +194,7 @@ impl Cycles {
 
     fn add_event(&mut self, time_ns: i64, event: Event) -> Option<bool> {
         let mut ended = None;
-        if event.act == LoopAction::Sample && self.owed.outputs.len() == 1 {
+        if event.act == LoopAction::Sample && self.due_outputs.outputs.len() == 1 {
             if self.jobs == self.most_jobs {
                 ended = self.end_cycle(IdleInstant { time_ns, in_time: false });
             }
@@ -227,7 +230,8 @@ impl Cycles {
     fn add_cycle(&mut self, length_ns: f64, in_time: bool) {
         let period_ns = self.period_ns as f64;
         let periods = (length_ns / period_ns).round() as usize;
-        let missed = if in_time { Vec::new() } else { self.owed.missed_periods(&self.events, length_ns) };
+        let missed =
+            if in_time { Vec::new() } else { self.due_outputs.missed_periods(&self.events, length_ns) };
         let last = self.events.iter().rev().find(|(_, event)| is_output(*event));
         let part = last.map_or(PARTS as usize, |(time, _)| (time % period_ns / period_ns * PARTS) as usize);
         let misses = missed.iter().filter(|missed| **missed).count();
@@ -241,17 +245,17 @@ impl Cycles {
         };
         self.last = Some((kind, number));
         if usize::from(number) == self.classes.len() {
-            self.classes.push(CycleClass { in_time, seen: 0, each: 1, kept: Vec::new(), events: 0 });
+            self.classes.push(CycleClass { in_time, count: 0, keep_every: 1, kept: Vec::new(), events: 0 });
         }
         let class = &mut self.classes[usize::from(number)];
         class.in_time &= in_time;
-        class.add_cycle(self.most, &self.events, length_ns);
-        self.rows.add_class(number);
+        class.add_cycle(self.kept_limit, &self.events, length_ns);
+        self.sequences.add_class(number);
         // In time none is missed.
-        let owed_periods = (length_ns / self.owed.period_ns as f64).round().max(1.0) as usize;
+        let owed_periods = (length_ns / self.due_outputs.period_ns as f64).round().max(1.0) as usize;
         for place in 0..if in_time { owed_periods } else { missed.len() } {
             let killed = missed.get(place).copied().unwrap_or(false);
-            let due_ns = self.passed.saturating_mul(self.owed.period_ns);
+            let due_ns = self.passed.saturating_mul(self.due_outputs.period_ns);
             let after_gap = std::mem::take(&mut self.after_gap);
             self.misses.add_job(&Job { due_ns, start_ns: due_ns, end_ns: due_ns, killed, after_gap });
             self.passed += 1;
@@ -262,17 +266,17 @@ impl Cycles {
         self.classes.is_empty()
     }
 
-    /// Largest number of periods with a missed output in windows of several lengths.
+    /// Most periods with a missed output in any window, for several window lengths.
     pub fn observed_misses(&self) -> Vec<WeaklyHard> {
-        self.misses.largest_per_window()
+        self.misses.most_misses_per_window()
     }
 
-    /// Cycles that represent all, each with the number that it represents.
-    pub fn weighted_examples(&self) -> impl Iterator<Item = (&RegenerationCycle, f64)> {
+    /// Kept cycles, each with the number of cycles that it represents.
+    pub fn weighted_cycles(&self) -> impl Iterator<Item = (&RegenerationCycle, f64)> {
         self.classes.iter().flat_map(|class| class.kept.iter().map(|cycle| (cycle, class.weight())))
     }
 
-    /// Cycles, evenly spread over all, as steps of sequences with misses.
+    /// Kept cycles, evenly spread over each class, as steps for the proofs of stability under misses.
     pub fn steps(&self, closed: &mut Loop) -> Vec<Step> {
         let shown = |class: &CycleClass| {
             let each = class.kept.len().div_ceil(SHOWN).max(1);
@@ -280,12 +284,12 @@ impl Cycles {
         };
         let step = |cycle: RegenerationCycle| Step {
             map: closed.passage(&cycle.events, cycle.length_ns).phi,
-            missed: self.owed.missed_periods(&cycle.events, cycle.length_ns),
+            missed: self.due_outputs.missed_periods(&cycle.events, cycle.length_ns),
         };
         self.classes.iter().flat_map(shown).map(step).collect()
     }
 
-    /// Distribution of the loop's maps in each class.
+    /// Distribution of the loop's maps in each class; at missed due times the output follows `missed_output`.
     fn stretches(&self, closed: &mut Loop, missed_output: MissedOutput) -> Vec<StretchDistribution> {
         let marked = |cycle: &RegenerationCycle| RegenerationCycle {
             events: cycle
@@ -302,16 +306,16 @@ impl Cycles {
         self.classes.iter().map(of).collect()
     }
 
-    /// Stationary loops under the cycles in random order and under those in time, and stability in their recorded order.
+    /// Stationary loops under all cycles and under those in time, each in random order, and stability in recorded order.
     pub fn analysis(&self, closed: &mut Loop) -> CycleAnalysis {
         // Events at marks are part of the cycles already.
         let stretches = self.stretches(closed, MissedOutput::Zero);
         let all = |wanted: fn(&CycleClass) -> bool| {
             let of = self.classes.iter().zip(&stretches).filter(|(class, _)| wanted(class));
-            of.map(|(_, stretches)| stretches.clone()).reduce(|all, class| all.merged(&class))
+            of.map(|(_, stretches)| stretches.clone()).reduce(|all, class| all.merged_with(&class))
         };
         let alone = |all: StretchDistribution| MarkovChain::independent(&all, self.period_ns).stationary();
-        let (stability, rates, memory) = self.rows.stability(&stretches, self.period_ns);
+        let (stability, rates, memory) = self.sequences.stability(&stretches, self.period_ns);
         CycleAnalysis {
             independent: all(|_| true).map(alone),
             in_time: all(|class| class.in_time).map(alone),
@@ -324,7 +328,7 @@ impl Cycles {
     /// Stability and spectral radii under the cycles in their order; at missed due times the output follows `missed_output`.
     pub fn stability(&self, closed: &mut Loop, missed_output: MissedOutput) -> (Stability, Stationary) {
         let (stability, rates, _) =
-            self.rows.stability(&self.stretches(closed, missed_output), self.period_ns);
+            self.sequences.stability(&self.stretches(closed, missed_output), self.period_ns);
         (stability, rates)
     }
 }
@@ -366,10 +370,10 @@ mod tests {
 
     #[test]
     fn a_period_is_missed_where_any_task_owes_an_output() {
-        let owed = OutputsPerPeriod { period_ns: 100, outputs: vec![1, 2] };
+        let due_outputs = OutputsPerPeriod { period_ns: 100, outputs: vec![1, 2] };
         let all = [effective_event(10.0, 1), effective_event(40.0, 0), effective_event(70.0, 1)];
-        assert_eq!(owed.missed_periods(&all, 100.0), [false]);
-        assert_eq!(owed.missed_periods(&all[..2], 100.0), [true]);
+        assert_eq!(due_outputs.missed_periods(&all, 100.0), [false]);
+        assert_eq!(due_outputs.missed_periods(&all[..2], 100.0), [true]);
         // The second task's last output comes in the next period, with that period's own.
         let late = [
             effective_event(10.0, 1),
@@ -379,17 +383,18 @@ mod tests {
             effective_event(150.0, 0),
             effective_event(170.0, 1),
         ];
-        assert_eq!(owed.missed_periods(&late, 200.0), [true, false]);
+        assert_eq!(due_outputs.missed_periods(&late, 200.0), [true, false]);
     }
 
-    fn cycles(jobs: &[Job], most_jobs: usize) -> Cycles {
-        let mut found = Cycles::new(H, OutputsPerPeriod { period_ns: H, outputs: vec![1] }, most_jobs);
+    fn cycles(jobs: &[Job], most_jobs: usize) -> CycleCollector {
+        let mut found =
+            CycleCollector::new(H, OutputsPerPeriod { period_ns: H, outputs: vec![1] }, most_jobs);
         let mut moments = super::super::timing::MomentGenerator::new(Default::default(), H, 0);
         let mut last = None::<i64>;
         for job in jobs {
             moments.add_job(job, |moment| {
                 found.process(match moment {
-                    Moment::Turn(time_ns) => {
+                    Moment::IdleDue(time_ns) => {
                         let in_time = last.replace(time_ns).is_some_and(|last| time_ns - last == H);
                         Err(IdleInstant { time_ns, in_time })
                     }
@@ -401,9 +406,9 @@ mod tests {
     }
 
     /// Cycles there were, and those of them that are kept.
-    fn counts(found: &Cycles) -> (u64, u64) {
+    fn counts(found: &CycleCollector) -> (u64, u64) {
         let kept = found.classes.iter().map(|class| class.kept.len() as u64).sum();
-        (found.classes.iter().map(|class| class.seen).sum(), kept)
+        (found.classes.iter().map(|class| class.count).sum(), kept)
     }
 
     fn job(index: i64, latency: i64, execution: i64) -> Job {
@@ -418,7 +423,7 @@ mod tests {
             [0, 1, 3, 4, 6].map(|k| job(k, 0, if k == 1 || k == 4 { H + 200 } else { 500 })).into();
         let found = cycles(&jobs, 8);
         let seen: Vec<(bool, u64, f64)> =
-            found.classes.iter().map(|c| (c.in_time, c.seen, c.kept[0].length_ns)).collect();
+            found.classes.iter().map(|c| (c.in_time, c.count, c.kept[0].length_ns)).collect();
         assert_eq!(seen, [(true, 2, 1e3), (false, 2, 2e3)]);
         let times: Vec<f64> = found.classes[1].kept[0].events.iter().map(|e| e.0).collect();
         assert_eq!(times, [0.0, 1_200.0]);
@@ -430,7 +435,7 @@ mod tests {
         let burst =
             [job(0, 0, 3 * H / 2), job(1, H / 2, H), job(2, H / 2, 100), job(3, 0, 100), job(4, 0, 100)];
         let whole = cycles(&burst, 8);
-        assert_eq!((counts(&whole).0, whole.classes[0].kept[0].jobs()), (2, 3));
+        assert_eq!((counts(&whole).0, whole.classes[0].kept[0].job_count()), (2, 3));
         let cut = cycles(&burst, 1);
         assert_eq!((counts(&cut).0, cut.classes[0].kept[0].length_ns), (4, 1.5e3));
     }
@@ -448,6 +453,6 @@ mod tests {
         let found = cycles(&jobs, 8);
         let (seen, kept) = counts(&found);
         assert!(seen == 99_999 && (KEPT as u64 / 2..KEPT as u64).contains(&kept), "{seen} {kept}");
-        assert!((found.weighted_examples().map(|(_, weight)| weight).sum::<f64>() - 99_999.0).abs() < 1e-6);
+        assert!((found.weighted_cycles().map(|(_, weight)| weight).sum::<f64>() - 99_999.0).abs() < 1e-6);
     }
 }

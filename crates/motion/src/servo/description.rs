@@ -109,7 +109,7 @@ impl Description {
                 }
                 ((a, b, c), &ss.period)
             }
-            _ => return Err(error::described_once(name)),
+            _ => return Err(error::several_descriptions(name)),
         };
         let (a, b, c) = found;
         check_dimensions(name, &a, &b, &c)?;
@@ -131,7 +131,7 @@ fn parse_roots(name: &str, roots: &[Root]) -> Result<Vec<Complex<f64>>, Error> {
         Root::Real(value) => parse_complex(&value.to_string()),
         Root::Complex(text) => parse_complex(text),
     };
-    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| error::roots(name))
+    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| error::invalid_roots(name))
 }
 
 /// Error if D is not zero: a plant's output does not follow its input at once.

@@ -88,13 +88,13 @@ impl Design {
         led
     }
 
-    /// The logarithms of a PD's or PID's numbers, those of nothing left out.
+    /// Logarithms of the magnitudes of a PD's or PID's nonzero parameters; `None` for other designs.
     pub(super) fn logarithms(&self) -> Option<Vec<f64>> {
         let signed = self.pid_numbers()?.into_iter().filter(|v| *v != 0.0);
         Some(signed.map(|v| v.abs().ln()).collect())
     }
 
-    /// Design with numbers of these logarithms, each of its own sign; `None` for other designs.
+    /// PD or PID with parameters of these logarithms, each with its sign kept; `None` for other designs.
     pub(super) fn with_logarithms(&self, logs: &[f64]) -> Option<Design> {
         let mut logs = logs.iter();
         let mut anew = |v: &mut f64| {

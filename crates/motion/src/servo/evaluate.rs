@@ -7,7 +7,7 @@ use jitterlab_model::Error;
 use super::along_trace::{AlongTrace, Interval};
 use super::burst_stability::Stability;
 use super::covariance_propagation::{CovariancePropagation, PropagationResult};
-use super::cycles::Cycles;
+use super::cycles::CycleCollector;
 use super::job_sources::{JobSource, RecordedJobs};
 use super::markov_chain::Stationary;
 use super::mean_timing::{JobTiming, MeanTiming};
@@ -93,17 +93,21 @@ impl SingleTaskLoop {
 /// An evaluation with the cycles and the timing of each task that it comes from.
 pub(super) struct EvaluationWithCycles {
     pub evaluation: Evaluation,
-    pub cycles: Cycles,
+    pub cycles: CycleCollector,
     pub timings: Vec<JobTiming>,
 }
 
 impl MultiTaskLoop {
     /// Evaluates the jobs of all tasks in one pass: timing, cost along them, cycles.
     pub(super) fn evaluate<S: JobSource>(&self, sources: &[S]) -> Result<EvaluationWithCycles, Error> {
-        let ideal = self.ideal()?;
+        let ideal = self.ideal_stationary()?;
         let own = self.tasks.len();
-        let mut course =
-            CovariancePropagation::new(&self.closed_loop()?, self.period_ns(), self.cycles()?, &ideal);
+        let mut course = CovariancePropagation::new(
+            &self.closed_loop()?,
+            self.period_ns(),
+            self.new_cycle_collector()?,
+            &ideal,
+        );
         let timings =
             self.for_each_moment(sources, |moment| self.process_moment(moment, None, &mut course))?;
         let timings =
@@ -111,19 +115,19 @@ impl MultiTaskLoop {
         let mean = |timing: &JobTiming| {
             (timing.mean.wait_ns.round() as i64, timing.mean.execution_ns.round() as i64)
         };
-        let mean_delay = self.with_constant_timing(&timings.iter().map(mean).collect::<Vec<_>>())?;
-        let PropagationResult { cycles, judged, stationary: clustered, along, interval: cost_interval } =
+        let mean_delay = self.stationary_with_timing(&timings.iter().map(mean).collect::<Vec<_>>())?;
+        let PropagationResult { cycles, analysis, stationary: clustered, along, interval: cost_interval } =
             course.finish();
-        let independent = judged.independent.ok_or_else(error::never_together)?;
+        let independent = analysis.independent.ok_or_else(error::never_idle_together)?;
         let evaluation = Evaluation {
             ideal,
             mean_delay,
-            jitter: judged.in_time.unwrap_or_else(|| independent.clone()),
+            jitter: analysis.in_time.unwrap_or_else(|| independent.clone()),
             independent,
             clustered,
             cost_interval,
-            stability: judged.stability,
-            memory: judged.memory,
+            stability: analysis.stability,
+            memory: analysis.memory,
             along,
             timing: timings.first().map(|t| t.mean.clone()).ok_or_else(|| error::too_few_activations(0))?,
         };

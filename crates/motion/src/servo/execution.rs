@@ -38,19 +38,19 @@ pub struct Execution {
 
 impl Execution {
     pub fn constant(ns: f64) -> Execution {
-        Execution::independent(vec![ExecutionKind { share: 1.0, low_ns: ns, high_ns: ns }])
+        Execution::with_independent_kinds(vec![ExecutionKind { share: 1.0, low_ns: ns, high_ns: ns }])
     }
 
-    /// Kinds that come as by chance; shares are taken in proportion.
-    pub fn independent(kinds: Vec<ExecutionKind>) -> Execution {
+    /// Kinds drawn independently for each job, in proportion to their shares.
+    pub fn with_independent_kinds(kinds: Vec<ExecutionKind>) -> Execution {
         let total: f64 = kinds.iter().map(|k| k.share).sum();
         let transitions = DMatrix::from_fn(kinds.len(), kinds.len(), |_, j| kinds[j].share / total);
-        Execution::chain(kinds, transitions)
+        Execution::with_transitions(kinds, transitions)
     }
 
     /// Kinds that follow each other by a Markov chain: row i has the probabilities of the kinds after kind i.
     /// Their shares are those of the chain, whatever the kinds contain.
-    pub fn chain(mut kinds: Vec<ExecutionKind>, transitions: DMatrix<f64>) -> Execution {
+    pub fn with_transitions(mut kinds: Vec<ExecutionKind>, transitions: DMatrix<f64>) -> Execution {
         // Stationary probabilities, by the powers of the lazy chain: they end on any chain.
         let lazy = (&transitions + DMatrix::identity(kinds.len(), kinds.len())) * 0.5;
         let settled = (0..60).fold(lazy, |power, _| {
@@ -107,7 +107,7 @@ impl Execution {
         }
         match burst {
             Some((row, length)) if kinds.len() > 1 => Execution::with_bursts(kinds, row, length),
-            _ => Ok(Execution::independent(kinds)),
+            _ => Ok(Execution::with_independent_kinds(kinds)),
         }
     }
 
@@ -129,7 +129,7 @@ impl Execution {
             (false, true) => enter,
             (false, false) => (1.0 - enter) * other(j),
         });
-        Ok(Execution::chain(kinds, transitions))
+        Ok(Execution::with_transitions(kinds, transitions))
     }
 
     pub fn kinds(&self) -> &[ExecutionKind] {
@@ -141,9 +141,9 @@ impl Execution {
         self.transitions[(before, after)]
     }
 
-    /// Memories that jobs leave for the next one: kinds with the same probabilities of the next kind share
-    /// one. Returns the memory of each kind, and for each memory the probabilities of the kinds.
-    pub(super) fn memories(&self) -> (Vec<usize>, Vec<Vec<f64>>) {
+    /// States of the Markov chain of kinds: kinds with the same probabilities of the next kind share
+    /// one. Returns the state of each kind, and for each state the probabilities of the next kinds.
+    pub(super) fn merged_states(&self) -> (Vec<usize>, Vec<Vec<f64>>) {
         let mut known: Vec<Vec<f64>> = Vec::new();
         let mut of = |kind: usize| {
             let next: Vec<f64> = self.transitions.row(kind).iter().copied().collect();
@@ -156,16 +156,16 @@ impl Execution {
         (left_by, known)
     }
 
-    /// A chain with a state for each memory, which draws the jobs of each kind.
+    /// Markov chain of the loop's maps, with the jobs of each kind drawn from `of_kinds`.
     pub(super) fn markov_chain(&self, of_kinds: &[StretchDistribution], period_ns: i64) -> MarkovChain {
-        let (left_by, memories) = self.memories();
+        let (left_by, states) = self.merged_states();
         let mut edges = Vec::new();
-        for (from, next) in memories.iter().enumerate() {
+        for (from, next) in states.iter().enumerate() {
             for (kind, factor) in next.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
                 edges.push(Edge { from, to: left_by[kind], stretches: kind, factor: *factor });
             }
         }
-        MarkovChain::new(memories.len(), of_kinds.to_vec(), edges, period_ns)
+        MarkovChain::new(states.len(), of_kinds.to_vec(), edges, period_ns)
     }
 
     pub(super) fn is_constant(&self) -> bool {

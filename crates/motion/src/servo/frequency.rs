@@ -24,7 +24,7 @@ pub(super) struct SampledLoop {
     now: DMatrix<f64>,
     before: DMatrix<f64>,
     whole_periods: i32,
-    seen: DMatrix<f64>,
+    measurement_matrix: DMatrix<f64>,
     controller: Controller,
 }
 
@@ -45,7 +45,11 @@ impl SampledLoop {
             before: phi_second * first.view((0, n), (n, m)),
             now: second.view((0, n), (n, m)).into_owned(),
             whole_periods: (delay_ns / period_ns) as i32,
-            seen: if controller.reads_states { DMatrix::identity(n, n) } else { plant.c.clone() },
+            measurement_matrix: if controller.reads_states {
+                DMatrix::identity(n, n)
+            } else {
+                plant.c.clone()
+            },
             controller: controller.clone(),
         }
     }
@@ -54,7 +58,7 @@ impl SampledLoop {
     pub fn plant_response(&self, theta: f64) -> Option<Matrix> {
         let z = Complex::from_polar(1.0, theta);
         let input = complex(&self.now) + complex(&self.before) / z;
-        Some(transfer_matrix(&self.phi, &input, &self.seen, z)? * z.powi(-self.whole_periods))
+        Some(transfer_matrix(&self.phi, &input, &self.measurement_matrix, z)? * z.powi(-self.whole_periods))
     }
 
     /// Frequency response of the controller from measurements to inputs, signed so that the feedback is negative.
@@ -101,7 +105,7 @@ impl SampledLoop {
         let size = n + m * past + nc;
         let c = &self.controller;
         let mut output = DMatrix::zeros(m, size);
-        output.columns_mut(0, n).copy_from(&(&c.d * &self.seen));
+        output.columns_mut(0, n).copy_from(&(&c.d * &self.measurement_matrix));
         output.columns_mut(n + m * past, nc).copy_from(&c.c);
         let (mut next, mut input) = (DMatrix::zeros(size, size), DMatrix::zeros(size, m));
         next.view_mut((0, 0), (n, n)).copy_from(&self.phi);
@@ -120,7 +124,7 @@ impl SampledLoop {
         for j in 1..past {
             next.view_mut((n + m * j, n + m * (j - 1)), (m, m)).fill_with_identity();
         }
-        next.view_mut((n + m * past, 0), (nc, n)).copy_from(&(&c.b * &self.seen));
+        next.view_mut((n + m * past, 0), (nc, n)).copy_from(&(&c.b * &self.measurement_matrix));
         next.view_mut((n + m * past, n + m * past), (nc, nc)).copy_from(&c.a);
         (next, input, output)
     }

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_dc_servo_needs_its_speed_and_acceleration_over_a_thousand() {
-        let plant: Plant = catalog::find("dc-servo", None).unwrap();
+        let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
         let [f0, f1, f2] = feedforward_terms(&plant).unwrap();
         assert!(f0.abs() < 1e-15 && (f1 - 1e-3).abs() < 1e-12 && (f2 - 1e-3).abs() < 1e-12);
         let question = crate::servo::SingleTaskLoop::new(plant.clone(), 1_000_000);

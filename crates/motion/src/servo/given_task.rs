@@ -13,7 +13,7 @@ use super::along_trace::Interval;
 use super::burst_stability::Stability;
 use super::closed_loop::{Event, Loop, LoopAction};
 use super::covariance_propagation::{CovariancePropagation, PropagationResult};
-use super::cycles::{Cycles, IdleInstant, OutputsPerPeriod};
+use super::cycles::{CycleCollector, IdleInstant, OutputsPerPeriod};
 use super::execution::{Execution, ExecutionKind};
 use super::flow_map::Flow;
 use super::markov_chain::{Stationary, StretchDistribution};
@@ -84,7 +84,7 @@ impl GivenTask {
     ) -> (Stationary, Stability, Option<Interval>) {
         const WHOLE: usize = 8;
         let owed = OutputsPerPeriod { period_ns: self.period_ns, outputs: vec![1] };
-        let cycles = Cycles::new(self.period_ns, owed, if is_endless { 1 } else { WHOLE });
+        let cycles = CycleCollector::new(self.period_ns, owed, if is_endless { 1 } else { WHOLE });
         let punctual = GivenTask { execution: Execution::constant(0.0), wait_ns: 0.0, ..self.clone() };
         let begin = punctual.stretches_of_kind(closed, &punctual.execution.kinds()[0], false);
         let begin = punctual.execution.markov_chain(&[begin], self.period_ns).stationary();
@@ -97,13 +97,13 @@ impl GivenTask {
             let job = self.next_job(&mut replay, &mut free_ns, execution_ns);
             moments.add_job(&job, |moment| {
                 course.process(match moment {
-                    Moment::Turn(time_ns) => Err(IdleInstant { time_ns, in_time: false }),
+                    Moment::IdleDue(time_ns) => Err(IdleInstant { time_ns, in_time: false }),
                     moment => Ok(moment),
                 });
             });
         }
-        let PropagationResult { stationary, judged, interval, .. } = course.finish();
-        (stationary, judged.stability, interval)
+        let PropagationResult { stationary, analysis, interval, .. } = course.finish();
+        (stationary, analysis.stability, interval)
     }
 
     /// The jobs as steps of sequences with misses, spread over a range; `None` for a task that can fall behind.
@@ -193,7 +193,7 @@ impl GivenTask {
                 self.next_job(&mut replay, &mut free_ns, work_ns)
             };
             moments.add_job(&job, |moment| match moment {
-                Moment::Turn(time) if !from_start => cuts.push((time, events.len())),
+                Moment::IdleDue(time) if !from_start => cuts.push((time, events.len())),
                 Moment::At(time, event) => {
                     if from_start && event.act == LoopAction::Sample {
                         cuts.push((time, events.len()));

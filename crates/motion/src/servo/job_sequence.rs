@@ -17,8 +17,8 @@ struct TaskStream<'a> {
     jobs: Jobs<'a>,
     moments: MomentGenerator,
     ahead: VecDeque<Moment>,
-    /// Turns since the last that all tasks had together.
-    turns: i64,
+    /// Due times since all tasks were last idle together.
+    due_count: i64,
     timings: TimingCollector,
 }
 
@@ -44,12 +44,12 @@ fn order_key(moment: Moment) -> (i64, u8) {
             LoopAction::Sample => (time, 4),
         },
         Moment::Cut(time) => (time, 2),
-        Moment::Turn(time) => (time, 3),
+        Moment::IdleDue(time) => (time, 3),
     }
 }
 
-/// The smallest time that is a multiple of all these; `None` where it is so long that a run has few of it.
-pub(super) fn common_multiple(periods_ns: impl Iterator<Item = i64>) -> Option<i64> {
+/// Least common multiple of the periods; `None` if it is longer than 4096 of the shortest.
+pub(super) fn hyperperiod(periods_ns: impl Iterator<Item = i64>) -> Option<i64> {
     const MOST_JOBS: i64 = 1 << 12;
     let (mut all, mut shortest) = (1i64, i64::MAX);
     for period in periods_ns {
@@ -66,32 +66,36 @@ pub(super) fn common_multiple(periods_ns: impl Iterator<Item = i64>) -> Option<i
 /// Jobs of tasks of several periods, merged in order of time.
 pub(super) struct MergedTasks<'a> {
     streams: Vec<TaskStream<'a>>,
-    common_ns: i64,
+    hyperperiod_ns: i64,
 }
 
 impl<'a> MergedTasks<'a> {
-    pub fn new(common_ns: i64) -> MergedTasks<'a> {
-        MergedTasks { streams: Vec::new(), common_ns }
+    pub fn new(hyperperiod_ns: i64) -> MergedTasks<'a> {
+        MergedTasks { streams: Vec::new(), hyperperiod_ns }
     }
 
     pub fn add(&mut self, period_ns: i64, moments: MomentGenerator, jobs: Jobs<'a>) {
         let by = self.streams.len() as u8;
         let (ahead, moments) = (VecDeque::new(), moments.for_controller(by));
         let timings = TimingCollector::new(period_ns);
-        self.streams.push(TaskStream { period_ns, jobs, moments, ahead, turns: 0, timings });
+        self.streams.push(TaskStream { period_ns, jobs, moments, ahead, due_count: 0, timings });
     }
 
-    /// Gives all moments until the first task ends or `give` wants no more; returns each task's timing.
+    /// Gives all moments in the order of time, until a task ends or `give` wants no more; returns each task's timing.
     pub fn for_each_moment(
         mut self,
         mut give: impl FnMut(Result<Moment, IdleInstant>) -> bool,
     ) -> Result<Vec<TimingCollector>, Error> {
-        self.merge(&mut give)?;
+        self.merge_moments(&mut give)?;
         Ok(self.streams.into_iter().map(|stream| stream.timings).collect())
     }
 
-    fn merge(&mut self, give: &mut impl FnMut(Result<Moment, IdleInstant>) -> bool) -> Result<(), Error> {
-        // The turns of the slowest task decide.
+    /// Gives the moments of all tasks in the order of time, until a task ends or `give` wants no more.
+    fn merge_moments(
+        &mut self,
+        give: &mut impl FnMut(Result<Moment, IdleInstant>) -> bool,
+    ) -> Result<(), Error> {
+        // The due times of the slowest task decide.
         let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
             return Ok(());
         };
@@ -108,20 +112,21 @@ impl<'a> MergedTasks<'a> {
             };
             let Some(first) = (0..self.streams.len()).min_by_key(key) else { return Ok(()) };
             let Some(moment) = self.streams[first].ahead.front().copied() else { return Ok(()) };
-            if let Moment::Turn(time) = moment {
+            if let Moment::IdleDue(time) = moment {
                 if first == lead && self.all_idle_at(time, lead, *origin.get_or_insert(time)) {
                     let length = last.map(|last| time - last);
                     let near =
-                        |length: i64| (length - self.common_ns).abs() < self.streams[lead].period_ns / 2;
-                    let all_served = self.streams.iter().all(|s| s.turns == self.common_ns / s.period_ns);
+                        |length: i64| (length - self.hyperperiod_ns).abs() < self.streams[lead].period_ns / 2;
+                    let all_served =
+                        self.streams.iter().all(|s| s.due_count == self.hyperperiod_ns / s.period_ns);
                     let in_time = length.is_some_and(near) && all_served;
-                    self.streams.iter_mut().for_each(|stream| stream.turns = 0);
+                    self.streams.iter_mut().for_each(|stream| stream.due_count = 0);
                     last = Some(time);
                     if !give(Err(IdleInstant { time_ns: time, in_time })) {
                         return Ok(());
                     }
                 }
-                self.streams[first].turns += 1;
+                self.streams[first].due_count += 1;
             } else {
                 if matches!(moment, Moment::Cut(_)) {
                     last = None;
@@ -134,11 +139,11 @@ impl<'a> MergedTasks<'a> {
         }
     }
 
-    /// True if the slowest task's turn falls on the common multiple and no other task is at work.
+    /// True if this due time of the slowest task (`lead`) begins a hyperperiod and no task is at work.
     fn all_idle_at(&self, time: i64, lead: usize, origin: i64) -> bool {
         let period_ns = self.streams[lead].period_ns;
         let number = (time - origin + period_ns / 2).div_euclid(period_ns);
-        let waits = |s: &TaskStream<'_>| matches!(s.ahead.front(), Some(Moment::Turn(_) | Moment::Cut(_)));
-        number % (self.common_ns / period_ns) == 0 && self.streams.iter().all(waits)
+        let waits = |s: &TaskStream<'_>| matches!(s.ahead.front(), Some(Moment::IdleDue(_) | Moment::Cut(_)));
+        number % (self.hyperperiod_ns / period_ns) == 0 && self.streams.iter().all(waits)
     }
 }

@@ -40,8 +40,8 @@ pub(super) struct RecordedJobs<'a, R: ?Sized> {
 }
 
 impl<R: ?Sized> RecordedJobs<'_, R> {
-    /// The job of an activation, if the loop is not left alone for too long before it is done.
-    fn job(&self, a: &Activation, before: &mut Option<Job>) -> Result<Job, Error> {
+    /// Job of an activation; an error if the loop is left without its controller for too long before it ends.
+    fn checked_job(&self, a: &Activation, before: &mut Option<Job>) -> Result<Job, Error> {
         let job = Job::from(a);
         let last = before.replace(job).filter(|_| !job.after_gap);
         let begin_ns = last.map_or(job.due_ns, |last| last.due_ns).min(job.start_ns);
@@ -71,7 +71,7 @@ impl<R: Record + ?Sized> JobSource for RecordedJobs<'_, R> {
                 }
                 next += CHUNK;
             }
-            rows.next().map(|a| self.job(&a, &mut before))
+            rows.next().map(|a| self.checked_job(&a, &mut before))
         }))
     }
 
@@ -79,7 +79,7 @@ impl<R: Record + ?Sized> JobSource for RecordedJobs<'_, R> {
         let (mut before, mut outage) = (None, None);
         self.record.visit(&mut |rows| {
             for a in rows.iter().take(if outage.is_some() { 0 } else { rows.len() }) {
-                match self.job(a, &mut before) {
+                match self.checked_job(a, &mut before) {
                     Ok(job) => give(&job),
                     Err(error) => {
                         outage = Some(error);

@@ -4,18 +4,19 @@ use nalgebra::{DMatrix, DVector};
 
 /// An orthonormal basis of span {v, A v, A^2 v, ...} and A on it (Arnoldi 1951, each vector orthogonalised again where little of it is left). It can
 /// be made larger.
-struct Basis {
+struct KrylovBasis {
     vectors: Vec<DVector<f64>>,
     /// Column k: A v_k in the vectors.
     columns: Vec<Vec<f64>>,
     exhausted: bool,
 }
 
-impl Basis {
-    fn new(begin: &DVector<f64>) -> Basis {
-        Basis { vectors: vec![begin.normalize()], columns: Vec::new(), exhausted: false }
+impl KrylovBasis {
+    fn new(begin: &DVector<f64>) -> KrylovBasis {
+        KrylovBasis { vectors: vec![begin.normalize()], columns: Vec::new(), exhausted: false }
     }
 
+    /// Extends the orthonormal basis to `to` applications of the map (Arnoldi).
     fn extend(&mut self, map: &impl Fn(&DVector<f64>) -> DVector<f64>, to: usize) {
         while !self.exhausted && self.columns.len() < to {
             let mut next = map(&self.vectors[self.columns.len()]);
@@ -44,7 +45,7 @@ impl Basis {
         }
     }
 
-    /// (k + 1) x k: A V_k = V_(k+1) H.
+    /// Hessenberg matrix H of the basis, (k + 1) x k: A V_k = V_(k+1) H.
     fn hessenberg(&self) -> DMatrix<f64> {
         let k = self.columns.len();
         DMatrix::from_fn(k + 1, k, |i, j| self.columns[j].get(i).copied().unwrap_or(0.0))
@@ -96,7 +97,7 @@ pub(super) fn largest_eigenvalue(map: impl Fn(&DVector<f64>) -> DVector<f64>, be
     let mut begin = begin.clone();
     let mut found = f64::NAN;
     for _ in 0..RESTARTS {
-        let mut basis = Basis::new(&begin);
+        let mut basis = KrylovBasis::new(&begin);
         for size in [20, 60, MOST] {
             basis.extend(&map, size);
             let k = basis.columns.len();

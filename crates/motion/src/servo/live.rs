@@ -39,7 +39,7 @@ pub struct LiveLoop {
     /// [x; u], and x alone.
     moving: DVector<f64>,
     states: DVector<f64>,
-    seen: DVector<f64>,
+    measurement: DVector<f64>,
     wanted: DVector<f64>,
     computed: DVector<f64>,
     /// States of the controller now, and next.
@@ -62,7 +62,7 @@ impl LiveLoop {
             look_every_ns: (period_ns / 4).max(1),
             moving: DVector::zeros(n + m),
             states: DVector::zeros(n),
-            seen: DVector::zeros(if controller.reads_states { n } else { p }),
+            measurement: DVector::zeros(if controller.reads_states { n } else { p }),
             wanted: DVector::zeros(p),
             computed: DVector::zeros(m),
             memory: DVector::zeros(controller.state_count()),
@@ -107,18 +107,18 @@ impl LiveLoop {
         self.advance_to(time_ns);
         let (now_s, law) = (self.now_ns as f64 * 1e-9, &self.controller);
         if law.reads_states {
-            self.seen.copy_from(&self.states);
+            self.measurement.copy_from(&self.states);
         } else {
-            self.seen.gemv(1.0, &self.output, &self.states, 0.0);
+            self.measurement.gemv(1.0, &self.output, &self.states, 0.0);
         }
         for (to, reference) in self.wanted.iter_mut().zip(&self.references) {
             *to = reference.value_at(now_s);
         }
         self.computed.gemv(1.0, &law.c, &self.memory, 0.0);
-        self.computed.gemv(1.0, &law.d, &self.seen, 1.0);
+        self.computed.gemv(1.0, &law.d, &self.measurement, 1.0);
         self.computed.gemv(1.0, &law.d_reference, &self.wanted, 1.0);
         self.next.gemv(1.0, &law.a, &self.memory, 0.0);
-        self.next.gemv(1.0, &law.b, &self.seen, 1.0);
+        self.next.gemv(1.0, &law.b, &self.measurement, 1.0);
         self.next.gemv(1.0, &law.b_reference, &self.wanted, 1.0);
         std::mem::swap(&mut self.memory, &mut self.next);
     }
@@ -193,7 +193,7 @@ mod tests {
     const H: i64 = 5_000_000;
 
     fn jiwy() -> (Plant, Controller) {
-        let plant: Plant = catalog::find("jiwy", None).unwrap();
+        let plant: Plant = catalog::find_device("jiwy", None).unwrap();
         let controller = plant.design.controller(&plant, H, 0).unwrap();
         (plant, controller)
     }

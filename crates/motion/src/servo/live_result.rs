@@ -123,7 +123,7 @@ impl LiveTrial {
 const FEWEST_PERIODS: i64 = 20;
 
 impl ServoLive {
-    /// The loop at rest, and its errors with punctual activations; it follows a slow sine by default.
+    /// Result without trials yet, and the loop at rest; without references it follows a slow sine.
     pub fn prepare(
         question: &SingleTaskLoop,
         references: &[Reference],
@@ -150,21 +150,21 @@ impl ServoLive {
     }
 
     /// Increase of the worst output's rms error over punctual activations; infinite for a loop that ran away.
-    pub fn rms_excess(&self, way: &LiveTrial) -> f64 {
+    pub fn rms_excess(&self, trial: &LiveTrial) -> f64 {
         let of = |(e, ideal): (&TrackingError, &TrackingError)| e.rms / ideal.rms - 1.0;
         // Not a number where the loop left all numbers behind.
         let followed = |excess: f64| if excess < RAN_AWAY { excess } else { f64::INFINITY };
-        way.errors.iter().zip(&self.punctual).map(of).map(followed).fold(f64::NEG_INFINITY, f64::max)
+        trial.errors.iter().zip(&self.punctual).map(of).map(followed).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The ways that were run as asked for, the best first.
+    /// Trials that ran as requested, the best first.
     pub fn ranked_trials(&self) -> Vec<&LiveTrial> {
         let mut ways: Vec<&LiveTrial> = self.ways.iter().filter(|w| w.trouble.is_none()).collect();
         ways.sort_by(|a, b| self.rms_excess(a).total_cmp(&self.rms_excess(b)));
         ways
     }
 
-    /// Reasons to doubt the figures: those that all ways share, then those of the worst way alone.
+    /// Reasons to doubt the figures: those that all trials share, then those of the worst trial alone.
     pub fn caveats(&self) -> (Vec<&Caveat>, Vec<&Caveat>) {
         let ways = self.ranked_trials();
         let Some(worst) = ways.last() else { return (Vec::new(), Vec::new()) };

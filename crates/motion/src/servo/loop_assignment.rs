@@ -12,10 +12,10 @@ use crate::error;
 /// A plant as it was asked for, and the task that closes all of it, where one is named.
 pub type RequestedPlant = (Option<String>, Plant);
 
-/// Reads `LOOP=TASK`.
-fn parse_assignment<'a>(text: &'a str, asked: &[RequestedPlant]) -> Result<(&'a str, &'a str), Error> {
+/// Splits `LOOP=TASK`, with a loop of one of the plants.
+fn parse_assignment<'a>(text: &'a str, plants: &[RequestedPlant]) -> Result<(&'a str, &'a str), Error> {
     let known: Vec<&str> =
-        asked.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();
+        plants.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();
     let found = text.split_once('=').filter(|(name, task)| known.contains(name) && !task.is_empty());
     let known = known.join(", ");
     found.ok_or_else(|| {
@@ -24,8 +24,8 @@ fn parse_assignment<'a>(text: &'a str, asked: &[RequestedPlant]) -> Result<(&'a 
 }
 
 /// Gives one of the plants another controller: `NAME=CONTROLLER`, of the task that closes a plant or of a loop of one.
-pub fn set_controller(asked: &mut [RequestedPlant], text: &str) -> Result<(), Error> {
-    let names = asked.iter().flat_map(|(task, plant)| {
+pub fn set_controller(plants: &mut [RequestedPlant], text: &str) -> Result<(), Error> {
+    let names = plants.iter().flat_map(|(task, plant)| {
         task.as_deref().into_iter().chain(plant.loops.iter().map(|l| l.name.as_str()))
     });
     let names = names.collect::<Vec<_>>().join(", ");
@@ -33,7 +33,7 @@ pub fn set_controller(asked: &mut [RequestedPlant], text: &str) -> Result<(), Er
         "{text:?} does not say whose controller it is: write NAME=CONTROLLER, as x=pid:1.5:80ms:35ms, with one of {names}"
     ));
     let Some((name, controller)) = text.split_once('=') else { return Err(fault) };
-    for (task, plant) in asked {
+    for (task, plant) in plants {
         if plant.loops.is_empty() && task.as_deref() == Some(name) {
             plant.design = Design::parse(controller, plant.outputs.len())?;
             return Ok(());
@@ -41,7 +41,7 @@ pub fn set_controller(asked: &mut [RequestedPlant], text: &str) -> Result<(), Er
         if let Some(l) = plant.loops.iter_mut().find(|l| l.name == name) {
             l.design = Design::parse(controller, 1)?;
             if l.design.needs_all_states() {
-                return Err(error::loop_of_states(&plant.name));
+                return Err(error::not_a_loop_controller(&plant.name));
             }
             return Ok(());
         }
@@ -52,17 +52,17 @@ pub fn set_controller(asked: &mut [RequestedPlant], text: &str) -> Result<(), Er
 impl MultiTaskLoop {
     /// The plants with the tasks that close them; without tasks each loop has one of its own, of its usual period.
     pub fn from_assignments(
-        asked: &[RequestedPlant],
+        plants: &[RequestedPlant],
         mapping: &[String],
-        there: Option<&[LoopTask]>,
+        run_tasks: Option<&[LoopTask]>,
         timing: TaskTiming,
     ) -> Result<Vec<MultiTaskLoop>, Error> {
         let mapping: Vec<(&str, &str)> =
-            mapping.iter().map(|text| parse_assignment(text, asked)).collect::<Result<_, _>>()?;
-        let bound: Vec<(Plant, Vec<LoopTask>)> = asked
+            mapping.iter().map(|text| parse_assignment(text, plants)).collect::<Result<_, _>>()?;
+        let bound: Vec<(Plant, Vec<LoopTask>)> = plants
             .iter()
             .map(|(task, plant)| {
-                Ok((plant.clone(), assigned_tasks(plant, task.as_deref(), &mapping, there)?))
+                Ok((plant.clone(), assigned_tasks(plant, task.as_deref(), &mapping, run_tasks)?))
             })
             .collect::<Result<_, Error>>()?;
         let all = bound.iter().enumerate().map(|(i, (plant, tasks))| {
@@ -83,10 +83,10 @@ fn assigned_tasks(
     plant: &Plant,
     whole: Option<&str>,
     mapping: &[(&str, &str)],
-    there: Option<&[LoopTask]>,
+    run_tasks: Option<&[LoopTask]>,
 ) -> Result<Vec<LoopTask>, Error> {
     let found = |name: &str, of: &str| -> Result<LoopTask, Error> {
-        let tasks = there.ok_or_else(error::no_period)?;
+        let tasks = run_tasks.ok_or_else(error::no_period)?;
         let names = || tasks.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
         tasks.iter().find(|task| task.name == name).cloned().ok_or_else(|| {
             Error::bad_use(format!(
@@ -110,7 +110,7 @@ fn assigned_tasks(
     let mut tasks: Vec<LoopTask> = Vec::new();
     for (number, l) in plant.loops.iter().enumerate() {
         let name = mapping.iter().find(|(name, _)| *name == l.name).map_or(l.name.as_str(), |(_, task)| task);
-        let task = match there {
+        let task = match run_tasks {
             Some(_) => found(name, &l.name)?,
             None => LoopTask::new(name, l.period_ns, OverrunAction::default()),
         };

@@ -216,7 +216,7 @@ mod tests {
     }
 
     fn servo(period_ns: i64) -> (Plant, Controller) {
-        let plant: Plant = catalog::find("dc-servo", None).unwrap();
+        let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
         let controller = plant.design.controller(&plant, period_ns, 0).unwrap();
         (plant, controller)
     }
@@ -270,7 +270,7 @@ mod tests {
             assert!((margin - ms).abs() < 5e-3, "{margin}");
             assert!(jitter_margin_ns(&plant, &controller, period_ns, 0).unwrap() * 1e-6 < margin);
         }
-        let jiwy: Plant = catalog::find("jiwy", None).unwrap();
+        let jiwy: Plant = catalog::find_device("jiwy", None).unwrap();
         let margin = |period_ns| {
             delay_margin_ns(&jiwy, &jiwy.design.controller(&jiwy, period_ns, 0).unwrap(), period_ns)
         };
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn the_ball_screw_s_margins_are_those_of_an_independent_computation() {
         // Eigenvalues by LAPACK of the same loop: 0.99625 at 4.3 ms, 1.00157 at 4.5 ms.
-        let plant: Plant = catalog::find("ball-screw", None).unwrap();
+        let plant: Plant = catalog::find_device("ball-screw", None).unwrap();
         let controller = plant.design.controller(&plant, MS, 0).unwrap();
         let margin = delay_margin_ns(&plant, &controller, MS);
         assert!((4_300_000..4_500_000).contains(&margin), "{margin}");
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn each_joint_of_a_robot_has_its_margin() {
-        let plant: Plant = catalog::find("jiwy", None).unwrap();
+        let plant: Plant = catalog::find_device("jiwy", None).unwrap();
         let controller = plant.design.controller(&plant, 5 * MS, 0).unwrap();
         for joint in 0..2 {
             let margins = LoopMargins::new(&plant, &controller, 5 * MS, 0, joint).unwrap();

@@ -51,7 +51,7 @@ impl StretchDistribution {
     }
 
     pub fn add(&mut self, passage: &Flow, time_s: f64, share: f64) {
-        let (_, weight, map) = self.entry_of_duration(time_s);
+        let (_, weight, map) = self.duration_entry(time_s);
         *weight += share;
         add_congruence(map, &passage.phi, share);
         self.noise += to_vector(&passage.noise) * share;
@@ -64,8 +64,8 @@ impl StretchDistribution {
         }
     }
 
-    /// The share and the sum of the maps of a duration, of which there may be none yet.
-    fn entry_of_duration(&mut self, time_s: f64) -> &mut (f64, f64, DMatrix<f64>) {
+    /// Duration, share and sum of the maps of the stretches of this duration; added if there are none yet.
+    fn duration_entry(&mut self, time_s: f64) -> &mut (f64, f64, DMatrix<f64>) {
         let known = self.maps.iter().position(|(time, ..)| *time == time_s);
         let place = known.unwrap_or_else(|| {
             let size = vector_length(self.order);
@@ -75,7 +75,7 @@ impl StretchDistribution {
         &mut self.maps[place]
     }
 
-    /// The two durations that are nearest to each other become their mean.
+    /// Merges the two durations that are nearest to each other into their mean.
     fn merge_nearest(&mut self) {
         self.maps.sort_by(|a, b| a.0.total_cmp(&b.0));
         let gap = |i: usize| self.maps[i + 1].0 - self.maps[i].0;
@@ -90,11 +90,11 @@ impl StretchDistribution {
         into.2 += map;
     }
 
-    /// All stretches of two distributions together, by their shares.
-    pub fn merged(&self, other: &StretchDistribution) -> StretchDistribution {
+    /// Sum of two distributions, weighted by their shares.
+    pub fn merged_with(&self, other: &StretchDistribution) -> StretchDistribution {
         let mut all = self.clone();
         for (time, weight, map) in &other.maps {
-            let (_, mine, sum) = all.entry_of_duration(*time);
+            let (_, mine, sum) = all.duration_entry(*time);
             *mine += weight;
             *sum += map;
         }
@@ -111,10 +111,10 @@ impl StretchDistribution {
 
     /// Distribution with shares that add up to one.
     pub fn normalised(&self) -> StretchDistribution {
-        self.times(if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight })
+        self.scaled(if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight })
     }
 
-    pub(super) fn times(&self, factor: f64) -> StretchDistribution {
+    pub(super) fn scaled(&self, factor: f64) -> StretchDistribution {
         StretchDistribution {
             order: self.order,
             maps: self.maps.iter().map(|(t, w, m)| (*t, w * factor, m * factor)).collect(),
@@ -275,7 +275,7 @@ impl MarkovChain {
             return Stationary::unknown();
         };
         let balanced = BalancedChain::new(self, &scale, &pi);
-        let time_s = balanced.mean(&pi, |s| s.time_s);
+        let time_s = balanced.mean_over_edges(&pi, |s| s.time_s);
         let (radius, per_period, interval) = balanced.spectral_radii(time_s);
         let stable = || {
             if radius.is_nan() || radius >= 1.0 + MARGINAL {
@@ -315,7 +315,7 @@ impl MarkovChain {
         let Some(pi) = self.probabilities() else { return Stationary::unknown() };
         let balanced = BalancedChain::new(self, &self.balancing_scale(), &pi);
         let (spectral_radius, radius_per_period, interval_periods) =
-            balanced.spectral_radii(balanced.mean(&pi, |s| s.time_s));
+            balanced.spectral_radii(balanced.mean_over_edges(&pi, |s| s.time_s));
         Stationary { spectral_radius, radius_per_period, interval_periods, ..Stationary::unknown() }
     }
 
@@ -364,16 +364,16 @@ impl<'a> BalancedChain<'a> {
         }
     }
 
-    fn factor(&self, edge: &Edge) -> f64 {
+    fn balanced_factor(&self, edge: &Edge) -> f64 {
         edge.factor * self.roots[edge.from] / self.roots[edge.to]
     }
 
-    fn mean(&self, pi: &DVector<f64>, of: impl Fn(&StretchDistribution) -> f64) -> f64 {
+    fn mean_over_edges(&self, pi: &DVector<f64>, of: impl Fn(&StretchDistribution) -> f64) -> f64 {
         let edges = self.chain.edges.iter();
         edges.map(|e| pi[e.from] * e.factor * of(&self.stretches[e.stretches])).sum()
     }
 
-    /// The map of all covariances over a step.
+    /// Moves the covariances of all states over a step of the chain.
     fn propagate_step(&self, maps: &[DMatrix<f64>], x: &DVector<f64>) -> DVector<f64> {
         let size = self.size;
         let mut next = DVector::zeros(x.len());
@@ -384,13 +384,13 @@ impl<'a> BalancedChain<'a> {
                 of = Some((edge.from, edge.stretches));
                 moved.gemv(1.0, &maps[edge.stretches], &x.rows(edge.from * size, size), 0.0);
             }
-            next.rows_mut(edge.to * size, size).axpy(self.factor(edge), &moved, 1.0);
+            next.rows_mut(edge.to * size, size).axpy(self.balanced_factor(edge), &moved, 1.0);
         }
         next
     }
 
     /// Spectral radius of the map whose stretches are each weighed by e^(-decay duration).
-    fn radius(&self, decay: f64) -> f64 {
+    fn decayed_radius(&self, decay: f64) -> f64 {
         let maps: Vec<DMatrix<f64>> = self.stretches.iter().map(|s| s.decayed_map(decay)).collect();
         krylov::largest_eigenvalue(|x| self.propagate_step(&maps, x), &self.unit_covariances())
     }
@@ -403,11 +403,11 @@ impl<'a> BalancedChain<'a> {
 
     /// The radius of a step, that of a period, and the mean length of a step in periods.
     fn spectral_radii(&self, time_s: f64) -> (f64, f64, f64) {
-        let (radius, period_s) = (self.radius(0.0), self.chain.period_s);
+        let (radius, period_s) = (self.decayed_radius(0.0), self.chain.period_s);
         (radius, self.radius_per_period(radius, time_s, period_s), time_s / period_s)
     }
 
-    /// e^(rate period) with the rate at which the radius of the weighed map is one.
+    /// Spectral radius per period: e^(rate period) with the rate at which the radius of the decayed map is one.
     fn radius_per_period(&self, radius: f64, time_s: f64, period_s: f64) -> f64 {
         if radius == 0.0 || !radius.is_finite() || !time_s.is_finite() {
             return radius;
@@ -418,7 +418,7 @@ impl<'a> BalancedChain<'a> {
             return radius.powf(period_s / most);
         }
         // ln radius(rate) is convex and falls with the rate: secants.
-        let value = |rate: f64| self.radius(rate).ln();
+        let value = |rate: f64| self.decayed_radius(rate).ln();
         let (mut before, mut at_before) = (0.0, radius.ln());
         let mut rate = at_before / time_s;
         for _ in 0..40 {

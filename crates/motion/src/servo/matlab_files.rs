@@ -146,7 +146,7 @@ fn parse_roots(name: &str, value: &Value) -> Result<Vec<Root>, Error> {
         Value::Array(all) => all.iter().map(root).collect(),
         value => root(value).map(|root| vec![root]),
     };
-    read.ok_or_else(|| error::roots(name))
+    read.ok_or_else(|| error::invalid_roots(name))
 }
 
 /// A matrix. MATLAB leaves the brackets of a row or column out: the required shape tells which it is.

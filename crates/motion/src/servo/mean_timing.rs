@@ -5,7 +5,7 @@ use serde::Serialize;
 use jitterlab_model::Error;
 
 use super::timing::Job;
-use super::weakly_hard_requirement::{MissCounter, WeaklyHard};
+use super::weakly_hard::{MissCounter, WeaklyHard};
 use crate::error;
 
 /// The timing of a run in the figures a loop knows.
@@ -70,7 +70,7 @@ impl VelocityErrors {
 }
 
 #[derive(Default)]
-struct Sums {
+struct JobTimeSums {
     count: u64,
     latency: i128,
     wait: i128,
@@ -80,7 +80,7 @@ struct Sums {
     shortest_ns: Option<i64>,
 }
 
-impl Sums {
+impl JobTimeSums {
     fn add(&mut self, job: &Job) {
         let ready = self.free_ns.filter(|_| !job.after_gap).map_or(job.due_ns, |free| free.max(job.due_ns));
         self.latency += i128::from(job.start_ns.wrapping_sub(job.due_ns));
@@ -99,7 +99,7 @@ impl Sums {
 /// Timing of a task, collected job by job.
 pub(super) struct TimingCollector {
     period_ns: i64,
-    sums: Sums,
+    sums: JobTimeSums,
     misses: MissCounter,
     intervals: VelocityErrors,
 }
@@ -117,7 +117,7 @@ const FEWEST: u64 = 10;
 
 impl TimingCollector {
     pub fn new(period_ns: i64) -> TimingCollector {
-        let (sums, intervals) = (Sums::default(), VelocityErrors::default());
+        let (sums, intervals) = (JobTimeSums::default(), VelocityErrors::default());
         TimingCollector { period_ns, sums, misses: MissCounter::new(period_ns), intervals }
     }
 
@@ -133,13 +133,13 @@ impl TimingCollector {
             return Err(error::too_few_activations(sums.count));
         };
         let mean = |sum: i128| sum as f64 / sums.count as f64;
-        let (periods, missed) = misses.counts();
+        let (periods, missed) = misses.period_and_miss_counts();
         let mean = MeanTiming {
             periods,
             executed: sums.count,
             missed,
-            longest_missed: misses.longest_row(),
-            misses: misses.largest_per_window(),
+            longest_missed: misses.most_consecutive_misses(),
+            misses: misses.most_misses_per_window(),
             latency_ns: mean(sums.latency),
             wait_ns: mean(sums.wait),
             execution_ns: mean(sums.execution),

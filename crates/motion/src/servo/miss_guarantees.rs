@@ -8,8 +8,9 @@ use super::given_task::GivenTask;
 use super::overrun::OverrunPolicy;
 use super::single_task_loop::SingleTaskLoop;
 use super::timing::Actuation;
-use super::weakly_hard::{Guarantee, MissedJobs, StabilityUnderMisses, Step, StepSet, StoppingRule};
-use super::weakly_hard_requirement::WeaklyHard;
+use super::weakly_hard::{
+    Guarantee, MissedJobs, StabilityUnderMisses, Step, StepSet, StoppingRule, WeaklyHard,
+};
 
 /// Places of a period at which a late job ends, at first and at most: each time twice as many, until the bound stays.
 const FEW_PLACES: u32 = 5;
@@ -31,7 +32,7 @@ impl GivenTask {
                 .stability_with_missed_jobs(at_most, aim, kind)
         };
         match self.action.policy {
-            OverrunPolicy::CatchUp => stability_with_seen_misses(jobs, at_most, aim),
+            OverrunPolicy::CatchUp => stability_with_observed_misses(jobs, at_most, aim),
             OverrunPolicy::Kill => {
                 let map = self.passage(closed, self.period_ns as f64).phi;
                 together(vec![Step { map, missed: vec![true] }], aim, MissedJobs::Killed)
@@ -77,44 +78,48 @@ impl GivenTask {
 }
 
 impl SingleTaskLoop {
-    /// Proves stability under misses that are asked for of a task with these execution times, wherever a late job ends.
+    /// Proves stability under each requirement for a task with these execution times, wherever a late job ends.
     pub(super) fn stability_under_misses(
         &self,
         execution: &Execution,
-        asked: &[WeaklyHard],
+        requirements: &[WeaklyHard],
     ) -> Result<Vec<StabilityUnderMisses>, Error> {
-        if asked.is_empty() {
+        if requirements.is_empty() {
             return Ok(Vec::new());
         }
         let (task, mut closed) = (self.task_with_execution(execution.clone()), self.closed_loop()?);
         let Some(jobs) = task.steps(&mut closed) else {
             let undecided =
                 |at_most: &WeaklyHard| StabilityUnderMisses::undecided(*at_most, MissedJobs::None);
-            return Ok(asked.iter().map(undecided).collect());
+            return Ok(requirements.iter().map(undecided).collect());
         };
         let under = |at_most: &WeaklyHard| task.stability_under_misses(&mut closed, &jobs, *at_most, GIVEN);
-        Ok(asked.iter().map(under).collect())
+        Ok(requirements.iter().map(under).collect())
     }
 }
 
-/// Proves stability under misses that are asked for of recorded jobs: with any missed one where the task alone closes the plant,
+/// Proves stability of recorded jobs under each requirement: with any missed job where `task` alone closes the plant,
 /// else with those seen. An output that waits for the next start belongs to two recorded cycles: there it is those seen, too.
-pub(super) fn stability_of_recorded(
+pub(super) fn stability_of_recorded_jobs(
     task: Option<&GivenTask>,
     closed: &mut Loop,
     jobs: &[Step],
-    asked: &[WeaklyHard],
+    requirements: &[WeaklyHard],
 ) -> Vec<StabilityUnderMisses> {
     let task = task.filter(|task| task.timing.actuation != Actuation::AtNextStart);
     let under = |at_most: &WeaklyHard| match task {
         Some(task) => task.stability_under_misses(closed, jobs, *at_most, StoppingRule::Decide),
-        None => stability_with_seen_misses(jobs, *at_most, StoppingRule::Decide),
+        None => stability_with_observed_misses(jobs, *at_most, StoppingRule::Decide),
     };
-    asked.iter().map(under).collect()
+    requirements.iter().map(under).collect()
 }
 
-/// Proves stability under the missed jobs that were seen; where there are none, nothing is proved.
-fn stability_with_seen_misses(jobs: &[Step], at_most: WeaklyHard, aim: StoppingRule) -> StabilityUnderMisses {
+/// Proves stability under the missed jobs that were observed; without one, only for requirements without misses.
+fn stability_with_observed_misses(
+    jobs: &[Step],
+    at_most: WeaklyHard,
+    aim: StoppingRule,
+) -> StabilityUnderMisses {
     let steps = StepSet::new(jobs.to_vec());
     if at_most.misses == 0 || steps.has_missed_steps() {
         steps.stability(at_most, aim)

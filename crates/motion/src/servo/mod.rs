@@ -66,7 +66,6 @@ mod task_summary;
 mod timing;
 mod verdict;
 mod weakly_hard;
-mod weakly_hard_requirement;
 
 pub use along_trace::{AlongTrace, CostStretch, CovarianceAlongTrace, Interval, TimeBase};
 pub use assessment::{AssessmentOptions, LoopAssessment};
@@ -106,7 +105,6 @@ pub use task_summary::{LoopSummary, TaskSummary};
 pub use timing::{Actuation, Job, Moment, MomentGenerator, Sampling, TaskTiming};
 pub use verdict::{GradedReason, LoopVerdict, VerdictReason};
 pub use weakly_hard::{
-    Certificate, GrowthBounds, Guarantee, MissedJobs, StabilityUnderMisses, Step, StepGraph, StepSet,
-    StoppingRule, Transition, growth_bounds,
+    Certificate, GrowthBounds, Guarantee, MissCounter, MissedJobs, StabilityUnderMisses, Step, StepGraph,
+    StepSet, StoppingRule, Transition, WeaklyHard, growth_bounds,
 };
-pub use weakly_hard_requirement::{MissCounter, WeaklyHard};

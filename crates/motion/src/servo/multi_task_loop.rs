@@ -10,10 +10,10 @@ use jitterlab_model::Error;
 use super::cascade::task_wirings;
 use super::closed_loop::{ControllerWiring, Loop, LoopAction};
 use super::covariance_propagation::CovariancePropagation;
-use super::cycles::{Cycles, IdleInstant, OutputsPerPeriod};
+use super::cycles::{CycleCollector, IdleInstant, OutputsPerPeriod};
 use super::execution::Execution;
 use super::given_task::GivenTask;
-use super::job_sequence::{MergedTasks, common_multiple};
+use super::job_sequence::{MergedTasks, hyperperiod};
 use super::job_sources::JobSource;
 use super::markov_chain::{MarkovChain, Stationary, StretchDistribution};
 use super::mean_timing::TimingCollector;
@@ -63,8 +63,8 @@ impl MultiTaskLoop {
         self.tasks.iter().chain(&self.others)
     }
 
-    pub fn common_ns(&self) -> Result<i64, Error> {
-        common_multiple(self.all_tasks().map(|task| task.period_ns)).ok_or_else(error::never_together)
+    pub fn hyperperiod_ns(&self) -> Result<i64, Error> {
+        hyperperiod(self.all_tasks().map(|task| task.period_ns)).ok_or_else(error::never_idle_together)
     }
 
     /// The longest period of the tasks that close the plant; rates are per this period.
@@ -72,10 +72,10 @@ impl MultiTaskLoop {
         self.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1)
     }
 
-    /// Outputs due in each period in which misses are counted: the common multiple of the plant's tasks.
+    /// Number of outputs that each task of the plant owes per hyperperiod.
     pub(super) fn outputs_per_period(&self) -> Result<OutputsPerPeriod, Error> {
-        let period_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
-            .ok_or_else(error::never_together)?;
+        let period_ns = hyperperiod(self.tasks.iter().map(|task| task.period_ns))
+            .ok_or_else(error::never_idle_together)?;
         let outputs = self.tasks.iter().map(|task| (period_ns / task.period_ns) as usize).collect();
         Ok(OutputsPerPeriod { period_ns, outputs })
     }
@@ -94,11 +94,11 @@ impl MultiTaskLoop {
         Ok(Loop::with_controllers(&self.plant, wirings, defers))
     }
 
-    /// Collector of cycles, still empty. Long bursts of one task are cut where its jobs start.
-    pub(super) fn cycles(&self) -> Result<Cycles, Error> {
+    /// New collector of regeneration cycles; long bursts of a task that is alone are cut where its jobs start.
+    pub(super) fn new_cycle_collector(&self) -> Result<CycleCollector, Error> {
         const WHOLE: usize = 8;
         let is_alone = self.tasks.len() == 1 && self.others.is_empty();
-        Ok(Cycles::new(
+        Ok(CycleCollector::new(
             self.period_ns(),
             self.outputs_per_period()?,
             if is_alone { WHOLE } else { usize::MAX },
@@ -120,7 +120,7 @@ impl MultiTaskLoop {
             source.visit(&mut |job| {
                 timings.add(job);
                 moments.add_job(job, |moment| match moment {
-                    Moment::Turn(time_ns) => {
+                    Moment::IdleDue(time_ns) => {
                         let in_time = last.replace(time_ns).is_some_and(|last| {
                             let length_ns: i64 = time_ns - last;
                             (length_ns - task.period_ns).abs() < task.period_ns / 2
@@ -137,7 +137,7 @@ impl MultiTaskLoop {
             })?;
             return Ok(vec![timings]);
         }
-        let mut merged = MergedTasks::new(self.common_ns()?);
+        let mut merged = MergedTasks::new(self.hyperperiod_ns()?);
         for (task, source) in self.all_tasks().zip(sources) {
             merged.add(task.period_ns, self.moment_generator(task, early_ns), source.jobs());
         }
@@ -181,23 +181,23 @@ impl MultiTaskLoop {
     ///
     /// # Errors
     /// As [`super::Design::controller`], and tasks that are never idle together.
-    pub fn with_constant_timing(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, Error> {
+    pub fn stationary_with_timing(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, Error> {
         if let [(wait_ns, execution_ns)] = waits_and_works
             && let Some(task) = self.only_task(*wait_ns as f64, *execution_ns as f64)
         {
             return task.stationary(&mut self.closed_loop()?);
         }
-        let common_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
-            .ok_or_else(error::never_together)?;
+        let hyperperiod_ns = hyperperiod(self.tasks.iter().map(|task| task.period_ns))
+            .ok_or_else(error::never_idle_together)?;
         let mut closed = self.closed_loop()?;
-        let mut merged = MergedTasks::new(common_ns);
+        let mut merged = MergedTasks::new(hyperperiod_ns);
         for (task, (wait, work)) in self.tasks.iter().zip(waits_and_works) {
             let jobs = Box::new(steady_jobs(task, 0, (*wait, *work)).map(Ok));
             merged.add(task.period_ns, MomentGenerator::new(self.timing, task.period_ns, 0), jobs);
         }
         // From one time to the next at which all are idle; the same for ever.
         let (mut begin, mut events, mut found) = (None::<i64>, Vec::new(), None);
-        let given_up_ns = common_ns.saturating_mul(LONGEST_CYCLE);
+        let given_up_ns = hyperperiod_ns.saturating_mul(LONGEST_CYCLE);
         merged.for_each_moment(|moment| match moment {
             Err(together) => match begin.replace(together.time_ns) {
                 Some(begin) => {
@@ -216,7 +216,7 @@ impl MultiTaskLoop {
             }
             Ok(_) => true,
         })?;
-        let found: StretchDistribution = found.ok_or_else(error::never_together)?;
+        let found: StretchDistribution = found.ok_or_else(error::never_idle_together)?;
         Ok(MarkovChain::independent(&found, self.period_ns()).stationary())
     }
 
@@ -228,8 +228,8 @@ impl MultiTaskLoop {
     }
 
     /// The stationary loop with every task punctual and no work to do.
-    pub fn ideal(&self) -> Result<Stationary, Error> {
-        let ideal = self.with_constant_timing(&vec![(0, 0); self.tasks.len()])?;
+    pub fn ideal_stationary(&self) -> Result<Stationary, Error> {
+        let ideal = self.stationary_with_timing(&vec![(0, 0); self.tasks.len()])?;
         if ideal.is_stable() {
             return Ok(ideal);
         }
@@ -246,7 +246,7 @@ impl MultiTaskLoop {
         let longest_ns = self.tasks[i].period_ns - 1;
         let is_stable = |delay_ns: i64| -> Result<bool, Error> {
             let of = |other: usize| (0, if other == i { delay_ns } else { 0 });
-            Ok(self.with_constant_timing(&(0..self.tasks.len()).map(of).collect::<Vec<_>>())?.is_stable())
+            Ok(self.stationary_with_timing(&(0..self.tasks.len()).map(of).collect::<Vec<_>>())?.is_stable())
         };
         let mut good = 0;
         for step in 1..=SCAN {

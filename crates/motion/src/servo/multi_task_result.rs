@@ -62,7 +62,7 @@ impl PlantResult {
         Ok(PlantResult {
             plant: multi_task.plant.name.clone(),
             tasks: multi_task.tasks.iter().map(|task| multi_task.task_summary(task, None)).collect(),
-            ideal: multi_task.ideal()?,
+            ideal: multi_task.ideal_stationary()?,
             stands_ns: multi_task.tolerated_delays_ns()?,
             outputs: multi_task.followed_outputs()?,
             under: None,

@@ -29,7 +29,12 @@ impl MultiTaskLoop {
         wishes: &AssessmentOptions,
     ) -> Result<(LoopAssessment, Vec<TaskSummary>), Error> {
         let sources = self.recorded_sources(records);
-        self.assess_jobs(&sources, |policy| self.replayed_sources(&sources, policy), wishes)
+        let under = |policy| self.replayed_sources(&sources, policy);
+        let (mut assessment, tasks) = self.assess_jobs(&sources, under, wishes)?;
+        if records.iter().any(|record| record.has_lost_extremes()) {
+            assessment.verdict = assessment.verdict.with_lost_records();
+        }
+        Ok((assessment, tasks))
     }
 
     pub(super) fn recorded_sources<'a, R: Record + ?Sized>(
@@ -58,7 +63,7 @@ impl MultiTaskLoop {
     /// Judges the plant by jobs that a schedule makes.
     ///
     /// # Errors
-    /// As [`MultiTaskLoop::ideal`], and tasks that are never idle together.
+    /// As [`MultiTaskLoop::ideal_stationary`], and tasks that are never idle together.
     pub fn under_schedule(
         &self,
         schedule: &Schedule,
@@ -76,6 +81,7 @@ impl MultiTaskLoop {
         self.assess_jobs(&made(None), |policy| made(Some(policy)), wishes)
     }
 
+    /// Assessment of the plant by these jobs, and a summary of each task; `under` gives the jobs of another policy.
     fn assess_jobs<S: JobSource, T: JobSource>(
         &self,
         sources: &[S],
@@ -84,7 +90,7 @@ impl MultiTaskLoop {
     ) -> Result<(LoopAssessment, Vec<TaskSummary>), Error> {
         let found = self.evaluate(sources)?;
         let EvaluationWithCycles { evaluation, timings, .. } = &found;
-        let alone = self.costs_alone(sources, &self.closed_loop()?, &evaluation.ideal)?;
+        let alone = self.single_task_costs(sources, &self.closed_loop()?, &evaluation.ideal)?;
         // The rate of its slowest part; the covariance decays with twice that.
         let period_s = self.period_ns() as f64 * 1e-9;
         let rate = -evaluation.ideal.radius_per_period.max(f64::MIN_POSITIVE).ln() / (2.0 * period_s);
@@ -95,7 +101,7 @@ impl MultiTaskLoop {
         let facts = LoopFacts {
             rate: rate.clamp(1e-6 / period_s, 1.0 / period_s),
             alone: task,
-            stands_ns: self.tolerated_delays_ns()?,
+            delay_margin_ns: self.tolerated_delays_ns()?,
             margins: None,
         };
         let tasks = self.tasks.iter().zip(timings).enumerate().map(|(i, (task, timing))| TaskSummary {
@@ -105,8 +111,8 @@ impl MultiTaskLoop {
         Ok((self.assess(&found, sources, under, wishes, &facts)?, tasks.collect()))
     }
 
-    /// Cost of each task along the run with the plant's other tasks punctual; empty if there are no others.
-    fn costs_alone<S: JobSource>(
+    /// Cost along the run under each task's jobs with the plant's other tasks punctual; empty if there are no others.
+    fn single_task_costs<S: JobSource>(
         &self,
         sources: &[S],
         closed: &Loop,
@@ -256,7 +262,7 @@ impl MultiTaskLoop {
         sources: &'a [S],
         but: usize,
     ) -> Result<MergedTasks<'a>, Error> {
-        let mut merged = MergedTasks::new(self.common_ns()?);
+        let mut merged = MergedTasks::new(self.hyperperiod_ns()?);
         for (i, (task, source)) in self.tasks.iter().zip(sources).enumerate() {
             let first = source.jobs().next().transpose()?.map_or(0, |job| job.due_ns);
             let punctual =
@@ -272,7 +278,7 @@ impl MultiTaskLoop {
     }
 
     fn merged_jobs<'a>(&'a self, made: &'a [ScheduledJobs]) -> Result<MergedTasks<'a>, Error> {
-        let mut merged = MergedTasks::new(self.common_ns()?);
+        let mut merged = MergedTasks::new(self.hyperperiod_ns()?);
         for (task, made) in self.tasks.iter().zip(made) {
             merged.add(task.period_ns, self.moment_generator(task, 0), made.jobs());
         }

@@ -10,7 +10,7 @@ use super::closed_loop::{Loop, LoopAction};
 use super::covariance_propagation::{
     WarmedUpCovariance, half_confidence_interval, part_costs, stationary_of_cycles,
 };
-use super::cycles::{Cycles, FEW_KEPT, IdleInstant};
+use super::cycles::{CycleCollector, FEW_KEPT, IdleInstant};
 use super::evaluate::Evaluation;
 use super::execution::Execution;
 use super::given_task::GivenTask;
@@ -64,21 +64,25 @@ const SHARE: u64 = 30;
 
 /// Even parts of a run, as long as each other.
 #[derive(Clone, Copy)]
-struct Parts {
+struct SampledParts {
     begin_ns: i64,
     /// From the begin of one to that of the next.
     spacing_ns: i64,
     length_ns: i64,
 }
 
-impl Parts {
+impl SampledParts {
     /// Parts of a run with `periods` periods when `followed` of them would have to be followed; `None` if all
     /// are followed.
-    fn new(periods: u64, followed: u64, period_ns: i64, begin_ns: i64) -> Option<Parts> {
+    fn new(periods: u64, followed: u64, period_ns: i64, begin_ns: i64) -> Option<SampledParts> {
         let enough = (periods / SHARE).max(FEWEST);
         (followed > 2 * enough).then(|| {
             let spacing_ns = (periods as i64 / PARTS).max(1).saturating_mul(period_ns);
-            Parts { begin_ns, spacing_ns, length_ns: spacing_ns / periods.max(1) as i64 * enough as i64 }
+            SampledParts {
+                begin_ns,
+                spacing_ns,
+                length_ns: spacing_ns / periods.max(1) as i64 * enough as i64,
+            }
         })
     }
 
@@ -89,8 +93,8 @@ impl Parts {
 
 /// A plant under actions that treat a late job alike. After a long time with all cycles in time, further ones
 /// cost the same as those of the run.
-struct Alternatives {
-    cycles: Cycles,
+struct ActionComparison {
+    cycles: CycleCollector,
     along: Vec<(OverrunAction, WarmedUpCovariance)>,
     /// Moments since the last cycle began.
     moments: Vec<Moment>,
@@ -98,11 +102,11 @@ struct Alternatives {
     calm: u64,
     /// Parts of the run that are followed (`None`: all of it); `is_followed` is true if the last cycle was in
     /// one.
-    parts: Option<Parts>,
+    parts: Option<SampledParts>,
     is_followed: bool,
 }
 
-impl Alternatives {
+impl ActionComparison {
     /// Processes a moment, or a time at which all tasks are idle.
     fn process(&mut self, moment: Result<Moment, IdleInstant>, longest_calm: u64, calm_cost: f64) {
         if let Some(parts) = self.parts.filter(|_| !self.is_followed) {
@@ -173,7 +177,7 @@ impl MultiTaskLoop {
         let actions: Vec<OverrunAction> = actions().collect();
         let periods = now.timing.periods;
         let followed = (now.timing.missed.max(1) as f64 * (remembered + 1.0)).min(periods as f64) as u64;
-        let parts = Parts::new(periods, followed, self.period_ns(), 0);
+        let parts = SampledParts::new(periods, followed, self.period_ns(), 0);
         let own = self.tasks.first().map(|task| task.overrun);
         let own = own.filter(|own| self.tasks.iter().all(|task| task.overrun == *own));
         let mut found: Vec<(ActionCost, AlongTrace)> = Vec::new();
@@ -187,10 +191,17 @@ impl MultiTaskLoop {
             if along.is_empty() {
                 continue;
             }
-            let cycles = self.cycles()?.with_kept_cycles(FEW_KEPT);
+            let cycles = self.new_cycle_collector()?.with_kept_limit(FEW_KEPT);
             let is_followed = parts.is_none();
-            let mut all =
-                Alternatives { cycles, along, moments: Vec::new(), begin_ns: 0, calm: 0, parts, is_followed };
+            let mut all = ActionComparison {
+                cycles,
+                along,
+                moments: Vec::new(),
+                begin_ns: 0,
+                calm: 0,
+                parts,
+                is_followed,
+            };
             let own = self.tasks.len();
             self.with_overrun_policy(policy).for_each_moment(&under(policy), |moment| {
                 if let Ok(Moment::At(_, event)) = moment {
@@ -203,7 +214,7 @@ impl MultiTaskLoop {
                 }
                 all.process(moment, remembered as u64, now.jitter.cost);
             })?;
-            let Alternatives { cycles, along, .. } = all;
+            let ActionComparison { cycles, along, .. } = all;
             for (action, warmed) in along.into_iter().filter(|_| !cycles.is_empty()) {
                 let (stability, rates) = cycles.stability(&mut closed, action.missed_output);
                 let along = warmed.finish();

@@ -130,7 +130,7 @@ impl PlantFile {
         };
         let (description, name) = match &self.file {
             None => (own, name.to_owned()),
-            Some(_) if !own.is_empty() => return Err(error::described_once(name)),
+            Some(_) if !own.is_empty() => return Err(error::several_descriptions(name)),
             Some(file) => {
                 let path = Path::new(name).with_file_name(file);
                 (matlab_files::read_description(&path)?, path.display().to_string())
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn every_shipped_plant_is_whole() {
-        for entry in catalog::list::<Plant>(None) {
+        for entry in catalog::list_entries::<Plant>(None) {
             assert!(!entry.device.unwrap().source.is_empty(), "{}", entry.name);
         }
     }

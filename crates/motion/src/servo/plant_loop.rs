@@ -87,7 +87,7 @@ pub(super) fn parse_loops(
         }
         let design = Design::from_sheet(name, sheet.controller, (1, 1, 1))?;
         if design.needs_all_states() {
-            return Err(error::loop_of_states(name));
+            return Err(error::not_a_loop_controller(name));
         }
         if all.iter().any(|l: &PlantLoop| l.writes == writes) {
             return fail(Error::bad_use(format!(

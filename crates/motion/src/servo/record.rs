@@ -16,6 +16,9 @@ pub trait Record {
 
     /// The smallest latency: how early an activation began; negative before its due time.
     fn least_latency_ns(&self) -> i64;
+
+    /// True if lost records may have held an earlier or a later activation than all of these.
+    fn has_lost_extremes(&self) -> bool;
 }
 
 impl Record for [Activation] {
@@ -32,6 +35,10 @@ impl Record for [Activation] {
     fn least_latency_ns(&self) -> i64 {
         self.iter().map(Activation::latency_ns).min().unwrap_or(0)
     }
+
+    fn has_lost_extremes(&self) -> bool {
+        false
+    }
 }
 
 impl Record for OneTask {
@@ -45,5 +52,9 @@ impl Record for OneTask {
 
     fn least_latency_ns(&self) -> i64 {
         self.stats.latency.min_ns().unwrap_or(0)
+    }
+
+    fn has_lost_extremes(&self) -> bool {
+        OneTask::has_lost_extremes(self)
     }
 }

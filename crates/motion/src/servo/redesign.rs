@@ -156,7 +156,7 @@ fn redesigned_controllers(
         all.push((RedesignKind::LinearQuadratic { delay_ns: known_ns }, design, controller));
     }
     let kept: Vec<(RegenerationCycle, f64)> =
-        found.cycles.weighted_examples().map(|(cycle, weight)| (cycle.clone(), weight)).collect();
+        found.cycles.weighted_cycles().map(|(cycle, weight)| (cycle.clone(), weight)).collect();
     let each = kept.len().div_ceil(FEW).max(1);
     let few: Vec<(RegenerationCycle, f64)> = kept.into_iter().step_by(each).collect();
     if let Some((design, controller)) = retune_pid(question, &few, now) {

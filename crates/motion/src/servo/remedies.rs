@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::along_trace::{AlongTrace, CovarianceAlongTrace, TimeBase};
 use super::closed_loop::Loop;
-use super::cycles::{Cycles, RegenerationCycle, cycle_distribution};
+use super::cycles::{CycleCollector, RegenerationCycle, cycle_distribution};
 use super::evaluate::Evaluation;
 use super::markov_chain::MarkovChain;
 use super::overrun::OverrunPolicy;
@@ -50,7 +50,7 @@ impl SingleTaskLoop {
     /// Computes the gain from each remedy that applies. `window` holds consecutive activations of the run.
     pub(super) fn remedies(
         &self,
-        cycles: &Cycles,
+        cycles: &CycleCollector,
         window: &[Activation],
         now: &Evaluation,
     ) -> Result<Vec<Remedy>, Error> {
@@ -59,7 +59,7 @@ impl SingleTaskLoop {
         // Of the kept cycles in random order.
         let cost = |closed: &mut Loop, change: &dyn Fn(&RegenerationCycle) -> RegenerationCycle| {
             let changed: Vec<(RegenerationCycle, f64)> =
-                cycles.weighted_examples().map(|(cycle, w)| (change(cycle), w)).collect();
+                cycles.weighted_cycles().map(|(cycle, w)| (change(cycle), w)).collect();
             let all = cycle_distribution(closed, changed.iter().map(|(cycle, weight)| (cycle, *weight)));
             MarkovChain::independent(&all, self.period_ns).stationary().cost
         };
@@ -75,7 +75,7 @@ impl SingleTaskLoop {
             remedies.push(Remedy { remedy, cost, instead_of: now.independent.cost });
         }
         if closed.wirings().iter().all(|c| c.controller.can_measure_interval()) {
-            let along = |interval| self.follow_window(&closed, window, interval, now).cost;
+            let along = |interval| self.cost_along_window(&closed, window, interval, now).cost;
             remedies.push(Remedy {
                 remedy: RemedyKind::MeasuredInterval,
                 cost: along(TimeBase::Measured),
@@ -98,7 +98,8 @@ impl SingleTaskLoop {
         Ok(remedies)
     }
 
-    fn follow_window(
+    /// Cost along the activations of `window`, which the controller computes with this time base.
+    fn cost_along_window(
         &self,
         closed: &Loop,
         window: &[Activation],
@@ -119,16 +120,16 @@ impl SingleTaskLoop {
         let last = events.last().map_or(0.0, |e| e.0);
         let period = self.period_ns as f64;
         // A single job that skips is over with the first due time it leaves.
-        let skips = cycle.jobs() == 1 && self.overrun.policy == OverrunPolicy::Skip;
+        let skips = cycle.job_count() == 1 && self.overrun.policy == OverrunPolicy::Skip;
         let length_ns = if skips { ((last / period).floor() + 1.0) * period } else { cycle.length_ns };
         RegenerationCycle { events, length_ns: length_ns.min(cycle.length_ns) }
     }
 }
 
 /// The latency of the first jobs of cycles that this share of them does not exceed.
-fn first_latency_quantile(cycles: &Cycles, share: f64) -> f64 {
+fn first_latency_quantile(cycles: &CycleCollector, share: f64) -> f64 {
     let mut latencies: Vec<(f64, f64)> = cycles
-        .weighted_examples()
+        .weighted_cycles()
         .filter_map(|(cycle, weight)| Some((cycle.first_latency()?, weight)))
         .collect();
     latencies.sort_by(|a, b| a.0.total_cmp(&b.0));

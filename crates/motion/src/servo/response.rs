@@ -208,7 +208,7 @@ impl DrivenLoop {
                     origin = Some(time - self.now_ns);
                     continue;
                 }
-                Moment::Turn(_) => continue,
+                Moment::IdleDue(_) => continue,
             };
             let time = time - *origin.get_or_insert(time);
             if time > end_ns {
@@ -255,7 +255,7 @@ mod tests {
     use crate::servo::{Job, MomentGenerator, Plant, TaskTiming};
 
     fn respond(name: &str, h: i64, latency_ns: i64, reference: Reference, end_ns: i64) -> Vec<ResponsePoint> {
-        let plant: Plant = catalog::find(name, None).unwrap();
+        let plant: Plant = catalog::find_device(name, None).unwrap();
         let closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
         let (mut making, mut moments) = (MomentGenerator::new(TaskTiming::default(), h, 0), Vec::new());
         for k in 0..end_ns / h {

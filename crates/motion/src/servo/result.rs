@@ -18,8 +18,7 @@ use super::record::Record;
 use super::remedies::Remedy;
 use super::single_task_loop::SingleTaskLoop;
 use super::verdict::{LoopVerdict, cost_reason, requirement_reason};
-use super::weakly_hard::StabilityUnderMisses;
-use super::weakly_hard_requirement::WeaklyHard;
+use super::weakly_hard::{StabilityUnderMisses, WeaklyHard};
 use crate::error;
 use crate::judged_run::JudgedRun;
 
@@ -153,15 +152,19 @@ impl LoopUnderRun {
         let facts = LoopFacts {
             rate: margins.crossover_rad_per_s(question.period_ns),
             alone: Some(GivenTask { wait_ns: timing.wait_ns.max(0.0), ..task }),
-            stands_ns: vec![margins.delay.longest_ns()],
+            delay_margin_ns: vec![margins.delay.longest_ns()],
             margins: Some(&margins),
         };
         let under = |late| multi_task.replayed_sources(&sources, late);
         let window =
             record.rows(worst_row.saturating_sub(WINDOW / 2)..worst_row.saturating_add(WINDOW / 2))?;
+        let mut assessment = multi_task.assess(&found, &sources, under, wishes, &facts)?;
+        if record.has_lost_extremes() {
+            assessment.verdict = assessment.verdict.with_lost_records();
+        }
         let judged = LoopUnderRun {
             run,
-            assessment: multi_task.assess(&found, &sources, under, wishes, &facts)?,
+            assessment,
             remedies: question.remedies(&found.cycles, &window, &found.evaluation)?,
             velocity: *velocity,
         };
@@ -207,7 +210,7 @@ impl ServoResult {
         misses: &[WeaklyHard],
     ) -> Result<ServoResult, Error> {
         let execution = Execution::parse(text, question.period_ns)?;
-        let ideal = question.ideal()?;
+        let ideal = question.ideal_stationary()?;
         let (stationary, stability, cost_interval) = question
             .task_with_execution(execution.clone())
             .stationary_with_stability(&mut question.closed_loop()?)?;
@@ -236,8 +239,9 @@ impl ServoResult {
     pub fn without_run(question: &SingleTaskLoop) -> Result<ServoResult, Error> {
         let margins = Margins::new(question, 0, 0)?;
         let tenths = (0..=10).map(|tenth| question.period_ns * tenth / 10);
-        let of =
-            |delay_ns| Some(DelayCost { delay_ns, cost: question.with_constant_delay(delay_ns).ok()?.cost });
+        let of = |delay_ns| {
+            Some(DelayCost { delay_ns, cost: question.stationary_with_delay(delay_ns).ok()?.cost })
+        };
         let judged = TimingSource::ConstantDelays { costs: tenths.filter_map(of).collect() };
         Ok(ServoResult { closed: question.into(), margins, judged })
     }

@@ -41,7 +41,7 @@ impl RowUpdate {
         values
     }
 
-    /// Applies the act to a covariance of order `size`, stored row by row.
+    /// Applies the update to a covariance of order `size`, stored row by row; `fresh` is working memory.
     pub fn apply(&self, p: &mut [f64], fresh: &mut [f64], size: usize) {
         self.multiply(p, fresh, size);
         for (i, at) in self.rows.iter().enumerate() {

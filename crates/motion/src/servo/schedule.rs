@@ -11,7 +11,7 @@ use serde::Serialize;
 use jitterlab_model::Error;
 
 use super::execution::Execution;
-use super::job_sequence::common_multiple;
+use super::job_sequence::hyperperiod;
 use super::loop_assignment::RequestedPlant;
 use super::overrun::OverrunPolicy;
 use super::timing::Job;
@@ -30,11 +30,11 @@ pub struct GivenTimes {
 
 impl GivenTimes {
     /// Reads `TASK=TIMES` or `TASK@PERIOD=TIMES`; without a period the usual one of the loop of that name.
-    pub fn parse(text: &str, asked: &[RequestedPlant]) -> Result<GivenTimes, Error> {
-        let fail = || error::not_given_times(text);
+    pub fn parse(text: &str, plants: &[RequestedPlant]) -> Result<GivenTimes, Error> {
+        let fail = || error::invalid_given_times(text);
         let (task, execution) = text.split_once('=').ok_or_else(fail)?;
         let (name, period) = task.split_once('@').map_or((task, None), |(name, period)| (name, Some(period)));
-        let mut loops = asked.iter().flat_map(|(_, plant)| &plant.loops);
+        let mut loops = plants.iter().flat_map(|(_, plant)| &plant.loops);
         let usual = loops.find(|l| l.name == name).map(|l| l.period_ns);
         let period_ns = match period {
             Some(text) => parse_duration_ns(text).ok().filter(|ns| *ns > 0),
@@ -61,11 +61,11 @@ impl Schedule {
     pub fn new(given: &[GivenTimes]) -> Result<Schedule, Error> {
         let mut tasks = given.to_vec();
         tasks.sort_by_key(|task| task.period_ns);
-        let common_ns =
-            common_multiple(tasks.iter().map(|t| t.period_ns)).ok_or_else(error::never_together)?;
-        let jobs: i64 = tasks.iter().map(|task| common_ns / task.period_ns).sum();
+        let hyperperiod_ns =
+            hyperperiod(tasks.iter().map(|t| t.period_ns)).ok_or_else(error::never_idle_together)?;
+        let jobs: i64 = tasks.iter().map(|task| hyperperiod_ns / task.period_ns).sum();
         let cycles = (MOST_JOBS / jobs.max(1)).clamp(20, MOST_CYCLES);
-        Ok(Schedule { tasks, end_ns: common_ns.saturating_mul(cycles) })
+        Ok(Schedule { tasks, end_ns: hyperperiod_ns.saturating_mul(cycles) })
     }
 
     /// The jobs of the tasks of these names under these actions, in their order.

@@ -50,7 +50,7 @@ impl SingleTaskLoop {
     }
 
     /// The stationary loop of a task with these execution times, under the question's overrun action.
-    pub fn with_execution_times(&self, execution: &Execution) -> Result<Stationary, Error> {
+    pub fn stationary_with_execution(&self, execution: &Execution) -> Result<Stationary, Error> {
         self.task_with_execution(execution.clone()).stationary(&mut self.closed_loop()?)
     }
 
@@ -63,17 +63,17 @@ impl SingleTaskLoop {
     }
 
     /// The stationary loop of a task that always has this wait and execution time.
-    pub fn with_constant_timing(&self, wait_ns: i64, execution_ns: i64) -> Result<Stationary, Error> {
+    pub fn stationary_with_timing(&self, wait_ns: i64, execution_ns: i64) -> Result<Stationary, Error> {
         let task = self.task_with_execution(Execution::constant(execution_ns.max(0) as f64));
         GivenTask { wait_ns: wait_ns.max(0) as f64, ..task }.stationary(&mut self.closed_loop()?)
     }
 
     /// The stationary loop under a constant delay from sampling to the output, up to a period.
-    pub fn with_constant_delay(&self, delay_ns: i64) -> Result<Stationary, Error> {
+    pub fn stationary_with_delay(&self, delay_ns: i64) -> Result<Stationary, Error> {
         // A task that catches up works all the period and is no later for it.
         let overrun = OverrunAction::with_held_output(OverrunPolicy::CatchUp);
         let ended = SingleTaskLoop { timing: TaskTiming::default(), overrun, ..self.clone() };
-        ended.with_execution_times(&Execution::constant(delay_ns.max(0) as f64))
+        ended.stationary_with_execution(&Execution::constant(delay_ns.max(0) as f64))
     }
 
     /// The task with these execution times, which starts whenever it is due.
@@ -98,8 +98,8 @@ impl SingleTaskLoop {
     }
 
     /// The stationary loop with every activation punctual and no work to do.
-    pub fn ideal(&self) -> Result<Stationary, Error> {
-        let ideal = self.with_constant_timing(0, 0)?;
+    pub fn ideal_stationary(&self) -> Result<Stationary, Error> {
+        let ideal = self.stationary_with_timing(0, 0)?;
         if ideal.is_stable() {
             return Ok(ideal);
         }

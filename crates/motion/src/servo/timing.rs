@@ -91,7 +91,7 @@ impl From<&Activation> for Job {
 pub enum Moment {
     At(i64, Event),
     /// A job is due and no other at work: later events do not depend on the end of the work before.
-    Turn(i64),
+    IdleDue(i64),
     /// Time restarts here: records are lost before it.
     Cut(i64),
 }
@@ -154,7 +154,7 @@ impl MomentGenerator {
         }
         self.write_pending(|due| due <= turn, give);
         if self.last_ns <= turn {
-            give(Moment::Turn(turn));
+            give(Moment::IdleDue(turn));
             self.last_ns = turn;
         }
         if job.killed && job.start_ns >= job.end_ns {
@@ -182,7 +182,7 @@ impl MomentGenerator {
         self.finish_job(job, give);
     }
 
-    /// Writes the output that waits, if its time is such.
+    /// Writes the output that waits, if `is_now` holds for its time.
     fn write_pending(&mut self, is_now: impl Fn(i64) -> bool, give: &mut impl FnMut(Moment)) {
         if let Some(time) = self.pending_ns.take_if(|time| is_now(*time)) {
             self.emit(time, LoopAction::Write, give);
@@ -259,7 +259,7 @@ mod tests {
         for job in jobs {
             moments.add_job(job, |moment| match moment {
                 Moment::At(time, event) => all.push((time, Some(event.act))),
-                Moment::Turn(time) => all.push((time, None)),
+                Moment::IdleDue(time) => all.push((time, None)),
                 Moment::Cut(_) => {}
             });
         }
@@ -342,7 +342,7 @@ mod tests {
         let mut turns = Vec::new();
         for job in [job(0, 0, 50), job(1, -40, 50), job(2, -10, 30)] {
             moments.add_job(&job, |moment| {
-                if let Moment::Turn(time) = moment {
+                if let Moment::IdleDue(time) = moment {
                     turns.push(time);
                 }
             });

@@ -12,8 +12,7 @@ use super::markov_chain::Stationary;
 use super::mean_timing::MeanTiming;
 use super::reference_tracking::FollowedReference;
 use super::response::Reference;
-use super::weakly_hard::{Guarantee, StabilityUnderMisses};
-use super::weakly_hard_requirement::WeaklyHard;
+use super::weakly_hard::{Guarantee, StabilityUnderMisses, WeaklyHard};
 
 /// Loss up to which a loop is good: the uncertainty of a plant model is as large.
 const GOOD_LOSS: f64 = 0.1;
@@ -35,6 +34,8 @@ pub enum VerdictReason {
     },
     /// Stability is unknown: a growing row of cycles was repeated at once, and may be repeated for longer.
     StabilityUnknown { cycles: usize, came: u64, again: u64 },
+    /// Records were lost that may have held the worst activations.
+    LostRecords,
     /// Cost of the timing, as a share of the cost with ideal timing.
     Cost {
         loss: f64,
@@ -102,9 +103,15 @@ impl LoopVerdict {
         sides.sort_by_key(|side| std::cmp::Reverse(side.fitness));
         LoopVerdict { fitness: sides.first().map_or(Fitness::CannotTell, |side| side.fitness), sides }
     }
+
+    /// Verdict by a run whose records were lost where it was worst: what is not fit remains so.
+    pub(super) fn with_lost_records(mut self) -> LoopVerdict {
+        self.sides.push(GradedReason { fitness: Fitness::CannotTell, judgement: VerdictReason::LostRecords });
+        LoopVerdict::new(self.sides)
+    }
 }
 
-/// Reason by a weakly hard requirement that was asked for.
+/// Graded reason by the stability that is proved under a requested weakly hard requirement.
 pub(super) fn requirement_reason(under: &StabilityUnderMisses) -> GradedReason {
     let StabilityUnderMisses { at_most, guarantee, lower: growth, .. } = *under;
     let fitness = match guarantee {
@@ -123,7 +130,7 @@ fn grade(value: f64, good: f64, usable: f64) -> Fitness {
     }
 }
 
-/// Verdict by the cost of a stationary loop: its loss and its interval, or that it is unstable.
+/// Graded reason by the stability of a stationary loop, and if it is stable by its loss with confidence interval.
 pub(super) fn cost_reason(
     stationary: &Stationary,
     stability: &Stability,
@@ -149,6 +156,7 @@ fn is_hardly_late(worst_response_ns: i64, period_ns: i64) -> bool {
     worst_response_ns as f64 <= NOTHING * period_ns as f64
 }
 
+/// Graded reason by the cost of a run; without a confidence interval only a task that is hardly late can be good.
 fn run_cost_reason(found: &Evaluation, hardly_late: bool) -> GradedReason {
     let stationary = &found.clustered;
     let mut cost = cost_reason(stationary, &found.stability, found.loss_with_interval());
@@ -165,7 +173,7 @@ fn run_cost_reason(found: &Evaluation, hardly_late: bool) -> GradedReason {
 pub(super) struct LateTask<'a> {
     pub timing: &'a MeanTiming,
     pub period_ns: i64,
-    pub stands_ns: Option<i64>,
+    pub delay_margin_ns: Option<i64>,
 }
 
 /// The verdict on a plant: its cost, the delay of the task that is nearest to its margin, another margin of its loop, and the
@@ -174,44 +182,47 @@ pub(super) fn plant_verdict(
     found: &Evaluation,
     tasks: &[LateTask<'_>],
     margin: Option<GradedReason>,
-    asked: &[StabilityUnderMisses],
+    requirements: &[StabilityUnderMisses],
     responses: &[FollowedReference],
 ) -> LoopVerdict {
     let hardly = tasks.iter().all(|t| is_hardly_late(t.timing.worst_response_ns, t.period_ns));
     let mut sides = vec![run_cost_reason(found, hardly)];
-    let delays = tasks.iter().filter(|t| t.stands_ns.is_some()).map(|t| delay_reason(t.timing, t.stands_ns));
+    let delays = tasks
+        .iter()
+        .filter(|t| t.delay_margin_ns.is_some())
+        .map(|t| delay_reason(t.timing, t.delay_margin_ns));
     sides.extend(delays.max_by(|a, b| a.fitness.cmp(&b.fitness)));
     sides.extend(margin);
-    sides.extend(asked.iter().map(requirement_reason));
+    sides.extend(requirements.iter().map(requirement_reason));
     sides.extend(worst_event_reason(responses));
     LoopVerdict::new(sides)
 }
 
-/// Verdict by the time from the due time to the output, against the loop's delay margin.
-fn delay_reason(timing: &MeanTiming, stands_ns: Option<i64>) -> GradedReason {
+/// Graded reason by the mean and the worst time from the due time to the output, against the loop's delay margin.
+fn delay_reason(timing: &MeanTiming, delay_margin_ns: Option<i64>) -> GradedReason {
     let mean_ns = (timing.latency_ns + timing.execution_ns).round() as i64;
-    let fitness = match stands_ns {
+    let fitness = match delay_margin_ns {
         Some(margin) if mean_ns > margin => Fitness::Unfit,
         Some(margin) if timing.worst_response_ns > margin => Fitness::Limited,
         _ => Fitness::Good,
     };
     let judgement =
-        VerdictReason::Delay { worst_ns: timing.worst_response_ns, mean_ns, margin_ns: stands_ns };
+        VerdictReason::Delay { worst_ns: timing.worst_response_ns, mean_ns, margin_ns: delay_margin_ns };
     GradedReason { fitness, judgement }
 }
 
-/// Verdict by the worst event: deviation of the response to the first reference from the ideal one.
+/// Graded reason by the deviation of the response through the worst event from the ideal one (first reference).
 fn worst_event_reason(responses: &[FollowedReference]) -> Option<GradedReason> {
     let FollowedReference { reference, of_error, .. } = responses.first()?;
     let judgement = VerdictReason::Event { reference: *reference, of_error: *of_error };
     Some(GradedReason { fitness: grade(*of_error, GOOD_EVENT, USABLE_EVENT), judgement })
 }
 
-/// Verdict by the margin for delays in any order of a loop that misses no period, else by the misses that were seen.
+/// Graded reason by the jitter margin of a loop that misses no period, else by the proof for its observed misses.
 pub(super) fn jitter_or_misses_reason(
     timing: &MeanTiming,
     margins: &Margins,
-    seen: Option<&StabilityUnderMisses>,
+    observed: Option<&StabilityUnderMisses>,
 ) -> Option<GradedReason> {
     if timing.missed == 0 {
         let jitter_ns = timing.worst_response_ns - timing.least_response_ns;
@@ -219,7 +230,7 @@ pub(super) fn jitter_or_misses_reason(
         let fitness = if jitter_ns <= margin_ns { Fitness::Good } else { Fitness::Limited };
         return Some(GradedReason { fitness, judgement: VerdictReason::Jitter { jitter_ns, margin_ns } });
     }
-    let StabilityUnderMisses { at_most: seen, guarantee, .. } = *seen?;
+    let StabilityUnderMisses { at_most: seen, guarantee, .. } = *observed?;
     // A missing proof is no reason against a loop.
     let fitness = if guarantee == Guarantee::Unstable { Fitness::Limited } else { Fitness::Good };
     Some(GradedReason { fitness, judgement: VerdictReason::Misses { seen, guarantee } })

@@ -9,7 +9,7 @@ use super::jitter_torque::{JitterTorque, jitter_torque, linear_share, speed_at_l
 use super::quantisation::{Beat, Quantisation, beat, quantise};
 use super::step_loss::critical_jump;
 use super::step_rate::{
-    IntervalErrors, Reversal, STEPCONF_LONGEST_NS, StepConf, StepMode, TimingRisk, stepconf,
+    IntervalErrors, Reversal, STEPCONF_LONGEST_NS, StepConf, StepMode, TimingRisk, stepconf_limits,
 };
 
 /// The timing of the thread that makes the steps.
@@ -164,7 +164,7 @@ impl AxisAssessment {
         base_period_ns: Option<i64>,
         speeds: &[f64],
     ) -> Result<AxisAssessment, Error> {
-        let stepconf = stepconf(timing.period_error_ns, &axis.drive);
+        let stepconf = stepconf_limits(timing.period_error_ns, &axis.drive);
         let own = timing.period_ns.filter(|p| (SHORTEST_BASE_NS..=LONGEST_BASE_NS).contains(p));
         let base_period_ns =
             base_period_ns.or(own).unwrap_or(stepconf.min_period_ns.min(STEPCONF_LONGEST_NS));
@@ -190,7 +190,11 @@ impl AxisAssessment {
             risk_at_base: of(base_period_ns),
             reversal: Reversal::new(&axis.drive, base_period_ns, timing.jitter_ns),
             stepconf,
-            stepconf_other: StepConf::with_mode(stepconf.mode.other(), timing.period_error_ns, &axis.drive),
+            stepconf_other: StepConf::with_mode(
+                stepconf.mode.other_mode(),
+                timing.period_error_ns,
+                &axis.drive,
+            ),
             rows: speeds
                 .iter()
                 .map(|f| speed_row(axis, *f, jitter_s, base_period_ns, ring_hz))

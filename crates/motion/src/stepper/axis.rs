@@ -60,7 +60,7 @@ impl Axis {
             Some(drive) => drive.checked()?,
             None => {
                 assumed.push(AssumedFigure::DriveTiming.into());
-                crate::catalog::find("stepconf", None)?
+                crate::catalog::find_device("stepconf", None)?
             }
         };
         let voltage_v = facts.voltage_v.unwrap_or_else(|| {
@@ -203,7 +203,7 @@ mod tests {
     use crate::catalog;
 
     fn as1050() -> Axis {
-        let motor: Motor = catalog::find("as1050", None).unwrap();
+        let motor: Motor = catalog::find_device("as1050", None).unwrap();
         Axis::new(motor, None, AxisFacts { voltage_v: Some(48.0), ..AxisFacts::default() }).unwrap()
     }
 

@@ -24,7 +24,7 @@ impl AxisRequest {
     /// The axis from a data sheet, the known facts, and assumptions.
     pub fn axis(self) -> Result<Axis, Error> {
         let motor = match (&self.motor, self.torque_nm) {
-            (Some(name), _) => catalog::known::<Motor>(name)?,
+            (Some(name), _) => catalog::known_device::<Motor>(name)?,
             (None, Some(torque)) => Motor::from_frame(self.frame.unwrap_or(0), torque)?,
             (None, None) => {
                 return Err(Error::bad_use(
@@ -46,7 +46,7 @@ impl AxisRequest {
         if self.drive.is_none() && times.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let drive: Drive = catalog::known(self.drive.as_deref().unwrap_or("stepconf"))?;
+        let drive: Drive = catalog::known_device(self.drive.as_deref().unwrap_or("stepconf"))?;
         Ok(Some(Drive {
             step_time_ns: self.step_time_ns.unwrap_or(drive.step_time_ns),
             step_space_ns: self.step_space_ns.unwrap_or(drive.step_space_ns),

@@ -54,12 +54,13 @@ impl Chopper {
         }
     }
 
-    /// Voltage that the loop asks for, without the limit of the supply.
+    /// Voltage in V that the current loop asks for, without the limit of the supply.
     #[inline(always)]
     fn voltage(&self, current: f64, wanted: f64, emf: f64) -> f64 {
         self.resistance * current + emf + self.gain * (wanted - current)
     }
 
+    /// Phase current in A after a stretch of time, towards the `wanted` current against the back EMF.
     #[inline(always)]
     pub fn current_after(&self, stretch: ChopperStep, current: f64, wanted: f64, emf: f64) -> f64 {
         let free = wanted + (current - wanted) * stretch.decay;

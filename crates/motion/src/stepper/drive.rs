@@ -44,7 +44,7 @@ impl Device for Drive {
         let sheet: DriveFile = catalog::parse_toml(Self::KIND, name, text)?;
         let read = |key: &str, text: &str| {
             parse_duration_ns(text)
-                .map_err(|cause| error::layout(Self::KIND, name, &format!("{key}: {cause}"), ""))
+                .map_err(|cause| error::invalid_file(Self::KIND, name, &format!("{key}: {cause}"), ""))
         };
         Drive {
             step_time_ns: read("step_time", &sheet.step_time)?,
@@ -82,10 +82,10 @@ mod tests {
 
     #[test]
     fn every_shipped_drive_is_whole() {
-        for entry in catalog::list::<Drive>(None) {
+        for entry in catalog::list_entries::<Drive>(None) {
             assert!(!entry.device.unwrap().source.is_empty());
         }
-        assert_eq!(catalog::find::<Drive>("keling", None).unwrap().direction_hold_ns, 20_000);
+        assert_eq!(catalog::find_device::<Drive>("keling", None).unwrap().direction_hold_ns, 20_000);
     }
 
     #[test]

@@ -45,4 +45,4 @@ pub use result::{
 };
 pub use simulate::{RotorResponse, simulate};
 pub use step_loss::{critical_jump, load_angle_rad};
-pub use step_rate::{IntervalErrors, Reversal, StepConf, StepMode, TimingRisk, stepconf};
+pub use step_rate::{IntervalErrors, Reversal, StepConf, StepMode, TimingRisk, stepconf_limits};

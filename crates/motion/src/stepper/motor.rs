@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn as1050_has_50_pole_pairs_and_its_torque_constant() {
-        let motor: Motor = catalog::find("AS1050", None).unwrap();
+        let motor: Motor = catalog::find_device("AS1050", None).unwrap();
         assert_eq!((motor.pole_pairs(), motor.steps_per_revolution()), (50.0, 200.0));
         assert!((motor.torque_constant().unwrap() - 0.1697056).abs() < 1e-7);
     }
@@ -246,7 +246,7 @@ mod tests {
             ("mt-2305hs280aw", 1.87, 2.8, 1.13, 3.6, None),
             ("ml23hs8l4550", 1.5, 5.5, 0.28, 1.03, None),
         ] {
-            let motor: Motor = catalog::find(name, None).unwrap();
+            let motor: Motor = catalog::find_device(name, None).unwrap();
             let same = |found: f64, sheet: f64| (found - sheet).abs() < 1e-12 * sheet;
             assert!(
                 same(motor.holding_torque_nm, torque) && same(motor.current_a.unwrap(), current),

@@ -49,7 +49,7 @@ mod tests {
     use crate::stepper::{AxisFacts, Motor};
 
     fn axis() -> Axis {
-        let motor: Motor = catalog::find("as1050", None).unwrap();
+        let motor: Motor = catalog::find_device("as1050", None).unwrap();
         let facts = AxisFacts { voltage_v: Some(48.0), microsteps: Some(10), ..AxisFacts::default() };
         Axis::new(motor, None, facts).unwrap()
     }

@@ -69,7 +69,7 @@ mod tests {
     use std::f64::consts::TAU;
 
     fn as1050() -> Motor {
-        catalog::find("as1050", None).unwrap()
+        catalog::find_device("as1050", None).unwrap()
     }
 
     /// Pull-out torque when both phases are fed with sinusoidal voltages of amplitude V and nothing limits the

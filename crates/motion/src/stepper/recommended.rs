@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::assessment::{AxisAssessment, LONGEST_BASE_NS, SHORTEST_BASE_NS, StepTiming};
 use super::axis::Axis;
 use super::drive::Drive;
-use super::step_rate::{StepConf, StepMode, stepconf};
+use super::step_rate::{StepConf, StepMode, stepconf_limits};
 use crate::judged_run::JudgedRun;
 
 /// Jitter beyond which LinuxCNC's manual (Latency Test) advises against step pulses by software, in ns.
@@ -133,6 +133,9 @@ impl NoBasePeriod {
         if caveats.any(|caveat| matches!(caveat, Caveat::NotRealTime { .. })) {
             return Some(NoBasePeriod::Policy);
         }
+        if run.is_some_and(|run| run.has_lost_extremes) {
+            return Some(NoBasePeriod::Untold);
+        }
         if let Some(period_ns) = timing.period_ns.filter(|period_ns| *period_ns > LONGEST_BASE_NS) {
             return Some(NoBasePeriod::Period { period_ns });
         }
@@ -164,9 +167,11 @@ impl BaseThread {
             Some(NoBasePeriod::Policy) => Err(NoBasePeriod::Policy),
             _ if jitter_ns > TOO_LATE_NS => Err(NoBasePeriod::TooLate { jitter_ns }),
             Some(why) => Err(why),
-            None => {
-                Ok(BaseThread { task: run.name().into(), jitter_ns, stepconf: stepconf(jitter_ns, drive) })
-            }
+            None => Ok(BaseThread {
+                task: run.name().into(),
+                jitter_ns,
+                stepconf: stepconf_limits(jitter_ns, drive),
+            }),
         }
     }
 }
@@ -198,7 +203,7 @@ mod tests {
         let conf = StepConf::with_mode(
             found.recommended.mode,
             15_000,
-            &crate::catalog::find("stepconf", None).unwrap(),
+            &crate::catalog::find_device("stepconf", None).unwrap(),
         );
         assert_eq!(
             (found.recommended.base_period_ns, found.recommended.pulses_per_s),

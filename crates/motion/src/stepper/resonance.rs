@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn as1050_rings_as_computed_independently() {
-        let with_detent: Motor = catalog::find("as1050", None).unwrap();
+        let with_detent: Motor = catalog::find_device("as1050", None).unwrap();
         let without = Motor { detent_torque_nm: None, ..with_detent.clone() };
         let rotor = with_detent.rotor_inertia_kg_m2.unwrap();
         for (motor, load, extra, hz) in [
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn jones_s_formula_is_the_same() {
         for name in ["as1030", "as1050", "as1060"] {
-            let motor = Motor { detent_torque_nm: None, ..catalog::find(name, None).unwrap() };
+            let motor = Motor { detent_torque_nm: None, ..catalog::find_device(name, None).unwrap() };
             let step_rad = motor.step_angle_deg.to_radians();
             let inertia = motor.rotor_inertia_kg_m2.unwrap() * 3.0;
             let jones = (motor.holding_torque_nm / (8.0 * std::f64::consts::PI * inertia * step_rad)).sqrt();
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_motor_without_inertia_says_what_to_add() {
-        let motor: Motor = catalog::find("nist-23", None).unwrap();
+        let motor: Motor = catalog::find_device("nist-23", None).unwrap();
         let message = ring_frequency_hz(&motor, 0.0, 0.0).unwrap_err().to_string();
         assert!(message.contains("rotor_inertia = \"0.3 kg cm2\""));
     }

@@ -288,6 +288,9 @@ pub struct StepperDevices {
 
 impl StepperDevices {
     pub fn from_catalog() -> StepperDevices {
-        StepperDevices { motors: catalog::devices("as1050"), drives: catalog::devices("gecko203v") }
+        StepperDevices {
+            motors: catalog::devices_with_example("as1050"),
+            drives: catalog::devices_with_example("gecko203v"),
+        }
     }
 }

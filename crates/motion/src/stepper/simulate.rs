@@ -60,7 +60,7 @@ pub fn simulate(
     }
     let mut motor = TwoPhase::with_steady_speed(axis, full_steps_per_s)?;
     let wanted = axis.load_torque_nm + axis.friction * axis.shaft_rad_per_s(full_steps_per_s);
-    let mut seen = RotorObserver::new(torque, wanted, settle_s, &motor);
+    let mut observer = RotorObserver::new(torque, wanted, settle_s, &motor);
     let mut pulses = pulses_ns.into_iter();
     let mut last_ns = pulses.next().ok_or_else(|| {
         Error::not_measured(
@@ -69,16 +69,18 @@ pub fn simulate(
     })?;
     motor.add_pulses(1);
     for pulse_ns in pulses {
-        motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| seen.add_step(motor, step_s));
+        motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| {
+            observer.add_solver_step(motor, step_s);
+        });
         motor.add_pulses(1);
         // The load angle is largest just now.
-        seen.add_step(&motor, 0.0);
+        observer.add_solver_step(&motor, 0.0);
         last_ns = pulse_ns;
-        if seen.stalled {
+        if observer.stalled {
             break;
         }
     }
-    Ok(seen.finish())
+    Ok(observer.finish())
 }
 
 struct RotorObserver {
@@ -133,8 +135,9 @@ impl RotorObserver {
         }
     }
 
+    /// Takes the motor's load angle after a solver step of `step_s` seconds.
     #[inline]
-    fn add_step(&mut self, motor: &TwoPhase, step_s: f64) {
+    fn add_solver_step(&mut self, motor: &TwoPhase, step_s: f64) {
         let angle = motor.load_angle_steps();
         self.time += step_s;
         self.recent += (angle - self.recent) * (RECENT_PER_S * step_s).min(1.0);
@@ -160,7 +163,7 @@ impl RotorObserver {
         }
     }
 
-    /// More than half a cycle away. That alone loses nothing: in a stall the rotor coasts on, and a burst of
+    /// Follows a rotor that was more than half a cycle away. That alone loses nothing: it coasts on, and a burst of
     /// the missed pulses makes the command catch up with it. A cycle is lost when the rotor stays nearer to
     /// another equilibrium.
     #[cold]

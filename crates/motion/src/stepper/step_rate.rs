@@ -33,7 +33,7 @@ impl StepMode {
         1e9 / (self.periods_per_step() * base_period_ns as f64)
     }
 
-    pub(super) fn other(self) -> StepMode {
+    pub(super) fn other_mode(self) -> StepMode {
         match self {
             StepMode::DoubleStep => StepMode::SingleStep,
             StepMode::SingleStep => StepMode::DoubleStep,
@@ -57,7 +57,7 @@ pub const STEPCONF_LONGEST_NS: i64 = 100_000;
 
 /// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`),
 /// in the mode it chooses. `jitter_ns` is its Base Period Maximum Jitter.
-pub fn stepconf(jitter_ns: i64, drive: &Drive) -> StepConf {
+pub fn stepconf_limits(jitter_ns: i64, drive: &Drive) -> StepConf {
     let mode = if drive.step_time_ns <= 5_000 { StepMode::DoubleStep } else { StepMode::SingleStep };
     StepConf::with_mode(mode, jitter_ns, drive)
 }
@@ -89,12 +89,12 @@ pub enum IntervalErrors<'a> {
 }
 
 impl<'a> IntervalErrors<'a> {
-    /// Takes the intervals of a run, as far as they are known.
+    /// Interval errors of a run, measured or bounded by its latencies as far as its source reports them.
     pub fn from_stats(stats: &'a TimingStats) -> Self {
         let (latency, errors) = (&stats.latency, &stats.period_error);
         let a_period_late = latency.peak_to_peak_ns().is_some_and(|range| range >= stats.period_ns());
         match () {
-            () if latency.count() > 0 && (stats.seen_missed() > 0 || a_period_late) => {
+            () if latency.count() > 0 && (stats.least_missed() > 0 || a_period_late) => {
                 IntervalErrors::LateTicks(latency)
             }
             () if errors.count() > 0 => IntervalErrors::Measured(errors),
@@ -108,7 +108,7 @@ impl<'a> IntervalErrors<'a> {
         d
     }
 
-    /// The most negative error there can have been.
+    /// Most negative interval error that the run can have had.
     fn worst_ns(&self) -> Option<i64> {
         match self {
             IntervalErrors::Measured(errors) => errors.min_ns(),
@@ -120,7 +120,7 @@ impl<'a> IntervalErrors<'a> {
 
     /// Expected number of intervals of the run with an error below `limit_ns`. Values known only within
     /// bounds that reach below the limit count whole: never too few. `None` if most of them are such values.
-    fn expected_below(&self, limit_ns: i64) -> Option<f64> {
+    fn expected_count_below(&self, limit_ns: i64) -> Option<f64> {
         match self {
             IntervalErrors::Measured(errors) => count_possibly_below(errors, limit_ns).map(|n| n as f64),
             IntervalErrors::LateTicks(latency) => {
@@ -132,7 +132,7 @@ impl<'a> IntervalErrors<'a> {
             IntervalErrors::FromLatency(latency) => {
                 let n = latency.count() as f64;
                 let max = latency.max_ns().unwrap_or(0);
-                let beyond = latency.beyond().map(|b| (b.to_ns.unwrap_or(i64::MAX), b.count));
+                let beyond = latency.values_beyond_bins().map(|b| (b.to_ns.unwrap_or(i64::MAX), b.count));
                 let earlier = latency.bins().map(|b| (b.high_ns.min(max), b.count)).chain(beyond);
                 earlier
                     .map(|(late, count)| {
@@ -149,7 +149,7 @@ impl<'a> IntervalErrors<'a> {
 fn count_possibly_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let min = distribution.min_ns().unwrap_or(0);
     let bins: u64 = distribution.bins().take_while(|b| b.low_ns.max(min) < limit_ns).map(|b| b.count).sum();
-    match distribution.beyond().filter(|beyond| beyond.from_ns < limit_ns) {
+    match distribution.values_beyond_bins().filter(|beyond| beyond.from_ns < limit_ns) {
         Some(beyond)
             if beyond.to_ns.is_none_or(|to| to >= limit_ns) && is_mostly_beyond(distribution, beyond) =>
         {
@@ -164,7 +164,7 @@ fn count_possibly_below(distribution: &Distribution, limit_ns: i64) -> Option<u6
 fn count_surely_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let max = distribution.max_ns().unwrap_or(i64::MAX);
     let bins: u64 = distribution.bins().take_while(|b| b.high_ns.min(max) < limit_ns).map(|b| b.count).sum();
-    match distribution.beyond() {
+    match distribution.values_beyond_bins() {
         Some(beyond) if beyond.to_ns.is_some_and(|to| to < limit_ns) => Some(bins + beyond.count),
         Some(beyond) if beyond.from_ns < limit_ns && is_mostly_beyond(distribution, beyond) => None,
         _ => Some(bins),
@@ -204,7 +204,7 @@ impl TimingRisk {
         if of == 0 || base_period_ns <= 0 {
             return None;
         }
-        let seen = errors.expected_below(needed_interval_ns(drive, mode) - base_period_ns)?;
+        let seen = errors.expected_count_below(needed_interval_ns(drive, mode) - base_period_ns)?;
         let intervals_per_hour = 3600e9 / base_period_ns as f64;
         Some(TimingRisk {
             base_period_ns,
@@ -225,7 +225,7 @@ impl TimingRisk {
         -(-self.expected_per_hour).exp_m1()
     }
 
-    /// The shortest base period that this run would not once have violated.
+    /// Risk of the shortest base period that the run's intervals would not have violated once.
     pub fn shortest_unviolated(errors: IntervalErrors, drive: &Drive, mode: StepMode) -> Option<TimingRisk> {
         let need = needed_interval_ns(drive, mode).max(1);
         let worst = errors.worst_ns()?.min(0);
@@ -289,7 +289,7 @@ mod tests {
     use jitterlab_model::distribution::{Moments, SourceGaps};
 
     fn drive(time: i64, space: i64) -> Drive {
-        let stepconf: Drive = catalog::find("stepconf", None).unwrap();
+        let stepconf: Drive = catalog::find_device("stepconf", None).unwrap();
         Drive { step_time_ns: time, step_space_ns: space, ..stepconf }
     }
 
@@ -302,7 +302,7 @@ mod tests {
             (100_000, 2_500, 110_000, 9_090.0),
             (15_000, 10_000, 25_000, 20_000.0),
         ] {
-            let found = stepconf(jitter, &drive(time, time));
+            let found = stepconf_limits(jitter, &drive(time, time));
             assert_eq!((found.min_period_ns, found.max_rate_hz), (period, rate));
         }
     }
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn the_example_of_linuxcnc_s_manual() {
         // Tweaking software step generation: 11 us of latency and a drive that wants 20 us make 31 us, a step in 62 us.
-        let found = stepconf(11_000, &drive(20_000, 20_000));
+        let found = stepconf_limits(11_000, &drive(20_000, 20_000));
         assert_eq!((found.min_period_ns, found.max_rate_hz), (31_000, (1e9f64 / 31_000.0).floor() / 2.0));
         assert!((1e9 / found.max_rate_hz - 62_000.0).abs() < 2.0);
     }
@@ -380,7 +380,7 @@ mod tests {
         let open = Beyond { count: 80_000, from_ns: -8_000, to_ns: Some(10_000) };
         let moments = Moments { count: 80_000, min_ns: -8_000, max_ns: 10_000, sum: 0, sum_of_squares: 0 };
         let errors = Distribution::from_parts(moments, [])
-            .lacking(SourceGaps { beyond: Some(open), ..SourceGaps::default() });
+            .with_gaps(SourceGaps { beyond: Some(open), ..SourceGaps::default() });
         let measured = IntervalErrors::Measured(&errors);
         let drive = drive(5_000, 5_000);
         assert!(TimingRisk::new(measured, &drive, StepMode::SingleStep, 12_000).is_none());

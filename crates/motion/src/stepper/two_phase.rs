@@ -46,13 +46,13 @@ pub(super) struct TwoPhase {
     microstep: f64,
     /// Commanded microstep within the cycle.
     command: i64,
-    state: State,
+    state: MotorState,
 }
 
 /// Phase currents in A, shaft speed in rad/s, electrical rotor angle in rad (whole cycles are taken from it and
 /// from the command together, so both stay small).
 #[derive(Debug, Clone, Copy)]
-struct State {
+struct MotorState {
     a: f64,
     b: f64,
     speed: f64,
@@ -89,14 +89,14 @@ impl TwoPhase {
             detent: motor.detent_torque_nm.unwrap_or(0.0),
             friction: axis.friction,
             load: axis.load_torque_nm,
-            state: State { a: table[0].0, b: table[0].1, speed, angle },
+            state: MotorState { a: table[0].0, b: table[0].1, speed, angle },
             table,
             microstep: 1.0 / microsteps as f64,
             command: 0,
         })
     }
 
-    /// A step pulse, or several at once (negative: backwards).
+    /// Adds step pulses to the command at once (negative: backwards).
     pub fn add_pulses(&mut self, microsteps: i64) {
         self.command += microsteps;
     }
@@ -106,22 +106,22 @@ impl TwoPhase {
         self.command as f64 * self.microstep - self.state.angle * (1.0 / FRAC_PI_2)
     }
 
-    fn reference(&self) -> (f64, f64) {
+    fn reference_currents(&self) -> (f64, f64) {
         self.table[self.command.rem_euclid(self.table.len() as i64) as usize]
     }
 
-    /// Lets time pass; `seen` gets the length of each solver step after it was made.
-    pub fn advance(&mut self, time_s: f64, mut seen: impl FnMut(&TwoPhase, f64)) {
+    /// Simulates `time_s`; calls `observe` with the motor and the step length after each solver step.
+    pub fn advance(&mut self, time_s: f64, mut observe: impl FnMut(&TwoPhase, f64)) {
         if time_s <= 0.0 {
             return;
         }
         let cycle = self.table.len() as i64;
-        let reference = self.reference();
+        let reference = self.reference_currents();
         let steps = (time_s / LONGEST_STEP_S - 1e-9).ceil().max(1.0);
         let step = time_s / steps;
         let half = ChopperStep::new(0.5 * step);
         for _ in 0..steps as u64 {
-            self.step(reference, step, half);
+            self.integrate_step(reference, step, half);
             if self.state.angle > TAU {
                 self.state.angle -= TAU;
                 self.command -= cycle;
@@ -129,13 +129,13 @@ impl TwoPhase {
                 self.state.angle += TAU;
                 self.command += cycle;
             }
-            seen(self, step);
+            observe(self, step);
         }
     }
 
-    /// One step of `h` seconds; `half` is the settling in half of it.
+    /// One Runge-Kutta step of `h` seconds; `half` is the current loop's settling in half of it.
     #[inline(always)]
-    fn step(&mut self, reference: (f64, f64), h: f64, half: ChopperStep) {
+    fn integrate_step(&mut self, reference: (f64, f64), h: f64, half: ChopperStep) {
         let x = self.state;
         let base = x.angle.sin_cos();
         let k1 = self.acceleration((x.a, x.b), x.speed, base);
@@ -154,7 +154,7 @@ impl TwoPhase {
         let k2 = self.acceleration(middle, x.speed + 0.5 * h * k1, at_middle);
         let k3 = self.acceleration(middle, x.speed + 0.5 * h * k2, at_middle);
         let k4 = self.acceleration(end, x.speed + h * k3, turned(h, k3));
-        self.state = State {
+        self.state = MotorState {
             a: end.0,
             b: end.1,
             speed: x.speed + h * (1.0 / 6.0) * (k1 + 2.0 * (k2 + k3) + k4),
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_simulated_rotor_rings_at_the_computed_frequency() {
-        let with_detent: Motor = catalog::find("as1050", None).unwrap();
+        let with_detent: Motor = catalog::find_device("as1050", None).unwrap();
         let without = Motor { detent_torque_nm: Some(0.0), ..with_detent.clone() };
         for (motor, hz) in [(with_detent, 222.564150), (without, 205.468148)] {
             let facts = AxisFacts {
@@ -241,23 +241,29 @@ mod tests {
     }
 
     /// The same equations by the plainest means: the classical method with a library's sine and steps of 0.25 us.
-    fn plainly(motor: &TwoPhase, axis: &Axis, x: State, reference: (f64, f64), time_s: f64) -> State {
+    fn plainly(
+        motor: &TwoPhase,
+        axis: &Axis,
+        x: MotorState,
+        reference: (f64, f64),
+        time_s: f64,
+    ) -> MotorState {
         let (resistance, inductance) = (axis.motor.resistance_ohm.unwrap(), axis.motor.inductance_h.unwrap());
         let voltage = axis.supply.voltage_v;
-        let plus = |x: State, k: &State, h: f64| State {
+        let plus = |x: MotorState, k: &MotorState, h: f64| MotorState {
             a: x.a + h * k.a,
             b: x.b + h * k.b,
             speed: x.speed + h * k.speed,
             angle: x.angle + h * k.angle,
         };
-        let rates = |x: State| {
+        let rates = |x: MotorState| {
             let (sin, cos) = x.angle.sin_cos();
             let phase = |i: f64, wanted: f64, emf: f64| {
                 let wish = resistance * i + emf + (wanted - i) * inductance / CHOPPER_S;
                 (wish.clamp(-voltage, voltage) - resistance * i - emf) / inductance
             };
             let torque = motor.km * (x.b * cos - x.a * sin) - motor.detent * (4.0 * x.angle).sin();
-            State {
+            MotorState {
                 a: phase(x.a, reference.0, -motor.km * x.speed * sin),
                 b: phase(x.b, reference.1, motor.km * x.speed * cos),
                 speed: (torque - motor.friction * x.speed - motor.load) * motor.inverse_inertia,
@@ -277,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_solution_is_that_of_the_plain_method_in_steps_two_hundred_times_shorter() {
-        let motor: Motor = catalog::find("as1050", None).unwrap();
+        let motor: Motor = catalog::find_device("as1050", None).unwrap();
         for (voltage_v, microsteps, full_steps_per_s) in [
             (48.0, 10, 500.0),
             (48.0, 10, 1000.0),
@@ -302,7 +308,7 @@ mod tests {
                 let late_s = if pulse % 500 == 300 { 100e-6 } else { (pulse % 7) as f64 * 2e-6 - 6e-6 };
                 let time_s = interval_s + late_s;
                 quick.advance(time_s, |_, _| {});
-                plain.state = plainly(&plain, &axis, plain.state, plain.reference(), time_s);
+                plain.state = plainly(&plain, &axis, plain.state, plain.reference_currents(), time_s);
                 quick.add_pulses(1);
                 plain.add_pulses(1);
                 let load_angle = plain.load_angle_steps();

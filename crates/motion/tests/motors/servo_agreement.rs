@@ -45,7 +45,7 @@ fn shipped_plants_cost_the_same_both_ways() {
     for (name, h) in
         [("dc-servo", 6_000_000), ("integrator", 100_000_000), ("ball-screw", 1_000_000), ("jiwy", 5_000_000)]
     {
-        let plant: Plant = catalog::find(name, None).unwrap();
+        let plant: Plant = catalog::find_device(name, None).unwrap();
         let (stationary, along, half) = both(&plant, h, &trace(20_000, h, 0.3, 0.01, 42)).unwrap();
         assert!((stationary - along).abs() < 2.0 * half + 1e-4 * stationary, "{name}: {stationary} {along}");
     }
@@ -53,7 +53,7 @@ fn shipped_plants_cost_the_same_both_ways() {
 
 #[test]
 fn a_constant_trace_costs_exactly_its_pattern() {
-    let plant: Plant = catalog::find("dc-servo", None).unwrap();
+    let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
     let worked = |a: Activation| Activation { end_ns: a.start_ns + 1_200_000, ..a };
     let constant: Vec<_> = trace(2_000, 6_000_000, 0.0, 0.0, 1).into_iter().map(worked).collect();
     let (stationary, along, _) = both(&plant, 6_000_000, &constant).unwrap();

@@ -11,7 +11,7 @@ use nalgebra::DMatrix;
 const MS: i64 = 1_000_000;
 
 fn dc_servo() -> Plant {
-    catalog::find("dc-servo", None).unwrap()
+    catalog::find_device("dc-servo", None).unwrap()
 }
 
 fn plant(text: &str) -> Plant {
@@ -132,7 +132,7 @@ fn random_delays_of_the_published_surface() {
 
 #[test]
 fn an_integrator_under_minimum_variance_control() {
-    let plant: Plant = catalog::find("integrator", None).unwrap();
+    let plant: Plant = catalog::find_device("integrator", None).unwrap();
     let h = 1000 * MS;
     let ideal = independent(&plant, h, 0, &uniform([delayed(0)]));
     close(ideal.cost, (3.0 + 3f64.sqrt()) / 6.0, 1e-11);
@@ -148,7 +148,7 @@ fn an_integrator_under_minimum_variance_control() {
 /// JitterTime, example 1: an integrator from rest, its controller running from the third second on.
 #[test]
 fn a_loop_that_starts_late_costs_what_jittertime_computes() {
-    let plant: Plant = catalog::find("integrator", None).unwrap();
+    let plant: Plant = catalog::find_device("integrator", None).unwrap();
     let h = 1000 * MS;
     let closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
     for (seconds, accumulated) in

@@ -18,7 +18,7 @@ fn worst_event(period_ns: i64, late: f64) -> FollowedReference {
     };
     let run: Vec<Activation> =
         (0..count).filter(|k| *k <= place || k * period_ns > free_ns).map(job).collect();
-    let question = SingleTaskLoop::new(catalog::find("dc-servo", None).unwrap(), period_ns);
+    let question = SingleTaskLoop::new(catalog::find_device("dc-servo", None).unwrap(), period_ns);
     let name = JudgedRun::assumed("run".into(), period_ns, 0);
     let found = LoopUnderRun::new(&question, name, run.as_slice(), &AssessmentOptions::default()).unwrap().0;
     found.assessment.responses.into_iter().next().unwrap()

@@ -85,7 +85,7 @@ fn run(latencies: &[f64]) -> Vec<Activation> {
 #[test]
 fn intervals_hold_the_cost_of_long_runs_however_the_timing_hangs_together() {
     const RUNS: u64 = 40;
-    let plant: Plant = catalog::find("dc-servo", None).unwrap();
+    let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
     let question = SingleTaskLoop::new(plant, H);
     let all: [(&str, Process); 6] = [
         ("white", white),

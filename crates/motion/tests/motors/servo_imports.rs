@@ -8,7 +8,7 @@ const PERIOD_NS: i64 = 1_000_000;
 
 fn question(file: &str, controller: &str) -> SingleTaskLoop {
     let path = format!("{}/tests/data/python-control/{file}", env!("CARGO_MANIFEST_DIR"));
-    let mut plant: Plant = catalog::find(&path, None).unwrap();
+    let mut plant: Plant = catalog::find_device(&path, None).unwrap();
     plant.design = Design::parse(controller, 1).unwrap();
     SingleTaskLoop::new(plant, PERIOD_NS)
 }
@@ -36,7 +36,7 @@ fn margins_are_python_control_s_of_a_continuous_and_of_a_sampled_transfer_functi
 #[test]
 fn the_cost_is_python_control_s_of_matrices_in_json_and_in_tables() {
     for file in ["axis-ss.json", "axis-sampled-ss.json", "axis"] {
-        let found = question(file, "pd:8:30ms").ideal().unwrap();
+        let found = question(file, "pd:8:30ms").ideal_stationary().unwrap();
         near(found.spectral_radius.sqrt(), figure("axis radius"), 1e-9);
         // Its mean over a period is of 2000 steps of it.
         near(found.cost, figure("axis mean y2"), 1e-6);
@@ -45,20 +45,20 @@ fn the_cost_is_python_control_s_of_matrices_in_json_and_in_tables() {
 
 #[test]
 fn a_sampled_plant_s_noise_is_that_of_the_continuous_one_behind_it() {
-    let cost = |file| question(file, "pd:8:30ms").with_constant_timing(100_000, 300_000).unwrap().cost;
+    let cost = |file| question(file, "pd:8:30ms").stationary_with_timing(100_000, 300_000).unwrap().cost;
     near(cost("axis-sampled-ss.json"), cost("axis-ss.json"), 1e-8);
 }
 
 #[test]
 fn a_design_that_is_unstable_is_refused_with_the_reason() {
-    let message = question("axis-ss.json", "pd:8000:30ms").ideal().unwrap_err().to_string();
+    let message = question("axis-ss.json", "pd:8000:30ms").ideal_stationary().unwrap_err().to_string();
     assert!(
         message.contains("unstable with this controller") && message.contains("spectral radius"),
         "{message}"
     );
     let path = format!("{}/tests/data/python-control/axis-ss.json", env!("CARGO_MANIFEST_DIR"));
-    let plant: Plant = catalog::find(&path, None).unwrap();
-    let message = SingleTaskLoop::new(plant, PERIOD_NS).ideal().unwrap_err().to_string();
+    let plant: Plant = catalog::find_device(&path, None).unwrap();
+    let message = SingleTaskLoop::new(plant, PERIOD_NS).ideal_stationary().unwrap_err().to_string();
     assert!(message.contains("--controller"), "{message}");
 }
 
@@ -98,9 +98,9 @@ fn what_is_no_plant_is_refused_with_the_reason() {
     let path = format!("{}/no-plant.json", env!("CARGO_TARGET_TMPDIR"));
     for (text, expected) in cases {
         std::fs::write(&path, text).unwrap();
-        let refused = catalog::find(&path, None).and_then(|mut plant: Plant| {
+        let refused = catalog::find_device(&path, None).and_then(|mut plant: Plant| {
             plant.design = Design::parse("pd:1:1ms", 1)?;
-            SingleTaskLoop::new(plant, PERIOD_NS).ideal()
+            SingleTaskLoop::new(plant, PERIOD_NS).ideal_stationary()
         });
         let message = refused.unwrap_err().to_string();
         let told: String = text.chars().take(60).collect();

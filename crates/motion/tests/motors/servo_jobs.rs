@@ -16,7 +16,7 @@ const OSCILLATOR: &str = "name = 'oscillator'\n[transfer_function]\nnumerator = 
 fn plant(name: &str) -> Plant {
     match name {
         "osc-lqg" => Plant::from_toml(name, OSCILLATOR).unwrap(),
-        name => catalog::find(name, None).unwrap(),
+        name => catalog::find_device(name, None).unwrap(),
     }
 }
 
@@ -38,17 +38,17 @@ fn execution(text: &str, period_ns: i64) -> Execution {
             let (a, b) = values.split_once('/').unwrap();
             let q = number(share) / 100.0;
             let (a, b) = (number(a), number(b));
-            Execution::independent(vec![kind(1.0 - q, a, a), kind(q, b, b)])
+            Execution::with_independent_kinds(vec![kind(1.0 - q, a, a), kind(q, b, b)])
         }
         "uniform" => {
             let (low, high) = rest.split_once('-').unwrap();
-            Execution::independent(vec![kind(1.0, number(low), number(high))])
+            Execution::with_independent_kinds(vec![kind(1.0, number(low), number(high))])
         }
         "chain" => {
             assert_eq!(rest, ".8/1.2 p=.1 b=2");
             let enter = 0.1 * 0.5 / 0.9;
             let rows = DMatrix::from_row_slice(2, 2, &[1.0 - enter, enter, 0.5, 0.5]);
-            Execution::chain(vec![kind(0.9, 0.8, 0.8), kind(0.1, 1.2, 1.2)], rows)
+            Execution::with_transitions(vec![kind(0.9, 0.8, 0.8), kind(0.1, 1.2, 1.2)], rows)
         }
         other => panic!("{other}"),
     }
@@ -56,7 +56,7 @@ fn execution(text: &str, period_ns: i64) -> Execution {
 
 fn solved(plant: &Plant, period_ns: i64, execution: &Execution, action: OverrunAction) -> Stationary {
     SingleTaskLoop { overrun: action, ..SingleTaskLoop::new(plant.clone(), period_ns) }
-        .with_execution_times(execution)
+        .stationary_with_execution(execution)
         .unwrap()
 }
 
@@ -173,7 +173,8 @@ fn jitterbug_s_example_of_killed_jobs_and_an_observer_without_data() {
         let overrun = "kill/predict".parse().unwrap();
         let question =
             SingleTaskLoop { overrun, design_delay_ns, ..SingleTaskLoop::new(plant("osc-lqg"), h) };
-        let found = question.with_execution_times(&Execution::independent(kinds)).unwrap().cost;
+        let found =
+            question.stationary_with_execution(&Execution::with_independent_kinds(kinds)).unwrap().cost;
         assert!(found == cost || (found - cost).abs() < 6e-7, "{m}: {found}");
     }
 }

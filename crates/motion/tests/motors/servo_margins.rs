@@ -13,7 +13,7 @@ fn plant(name: &str) -> Plant {
     match name {
         "two-mass" => Plant::from_toml(name, include_str!("../data/two-mass.toml")).unwrap(),
         "narrow" => Plant::from_toml(name, include_str!("../data/narrow.toml")).unwrap(),
-        _ => catalog::find(name, None).unwrap(),
+        _ => catalog::find_device(name, None).unwrap(),
     }
 }
 

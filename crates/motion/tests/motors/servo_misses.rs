@@ -32,7 +32,7 @@ fn cells() -> Vec<Cell> {
         };
         let plant = match plant {
             "two-mass" => Plant::from_toml(plant, TWO_MASS).unwrap(),
-            name => catalog::find(name, None).unwrap(),
+            name => catalog::find_device(name, None).unwrap(),
         };
         let period_ns = jitterlab_model::units::parse_duration_ns(period).unwrap();
         Cell {
@@ -167,7 +167,7 @@ fn the_miss_is_in_the_proof_though_no_job_misses() {
 
 #[test]
 fn a_task_that_catches_up_is_not_proved_by_jobs_that_never_miss() {
-    let plant: Plant = catalog::find("dc-servo", None).unwrap();
+    let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
     let overrun: OverrunAction = "catch-up".parse().unwrap();
     let question = SingleTaskLoop { overrun, ..SingleTaskLoop::new(plant, 4_000_000) };
     let at_most = WeaklyHard { misses: 2, of: 3 };

@@ -227,11 +227,11 @@ fn an_observer_needs_36_percent_of_its_data() {
     let h = SECOND_NS;
     let stable = |data: f64| {
         let kind = |ns: f64, share| ExecutionKind { share, low_ns: ns, high_ns: ns };
-        let execution = Execution::independent(vec![kind(h - 1.0, data), kind(h, 1.0 - data)]);
+        let execution = Execution::with_independent_kinds(vec![kind(h - 1.0, data), kind(h, 1.0 - data)]);
         let (overrun, design_delay_ns) = ("kill/predict".parse().unwrap(), h as i64);
         let question =
             SingleTaskLoop { overrun, design_delay_ns, ..SingleTaskLoop::new(plant.clone(), h as i64) };
-        question.with_execution_times(&execution).unwrap().is_stable()
+        question.stationary_with_execution(&execution).unwrap().is_stable()
     };
     assert!(stable(0.361) && !stable(0.359));
 }

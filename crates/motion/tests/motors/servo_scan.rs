@@ -48,8 +48,8 @@ impl Cell {
             .map(|(low, high, share)| ExecutionKind { share: *share, low_ns: ns(*low), high_ns: ns(*high) })
             .collect();
         let execution = match self.rows {
-            None => Execution::independent(kinds),
-            Some(rows) => Execution::chain(kinds, DMatrix::from_fn(2, 2, |i, j| rows[i][j])),
+            None => Execution::with_independent_kinds(kinds),
+            Some(rows) => Execution::with_transitions(kinds, DMatrix::from_fn(2, 2, |i, j| rows[i][j])),
         };
         let overrun: OverrunAction = self.action.parse().unwrap();
         let timing = TaskTiming { sampling: Sampling::AtStart, actuation: self.actuation };
@@ -152,7 +152,7 @@ impl Apart {
         cells: &[Cell],
         enough: f64,
     ) {
-        let plant: Plant = catalog::find(name, None).unwrap();
+        let plant: Plant = catalog::find_device(name, None).unwrap();
         for cell in cells {
             let told = cell.told(name);
             let (cost, radius, interval) = cell.product(&plant, h);

@@ -57,7 +57,7 @@ fn several(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> MultiTaskL
 fn jitterbug_s_ball_and_beam_of_one_and_of_two_rates() {
     let cost = |design_s, tasks: &[(&str, i64)], mapping: &[&str]| {
         let (plant, ..) = ball_and_beam(design_s);
-        (several(&plant, tasks, mapping).ideal().unwrap().cost * 1e4).round() / 1e4
+        (several(&plant, tasks, mapping).ideal_stationary().unwrap().cost * 1e4).round() / 1e4
     };
     let both = ["outer=all", "inner=all"];
     assert!((cost(0.1, &[("all", 100 * MS)], &both) - 3.3955).abs() < 1e-9);
@@ -277,7 +277,7 @@ fn a_cascade_of_two_rates_costs_what_a_machine_without_matrices_of_controllers_f
 /// first.
 #[test]
 fn loops_that_share_a_processor_are_judged_jointly() {
-    let plant: Plant = catalog::find("dc-servo", None).unwrap();
+    let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
     let of_second = |works: usize| -> &'static [(i64, i64)] {
         match works {
             0 => &[(1000, 3500), (6000, 9500)],
@@ -323,7 +323,7 @@ fn loops_that_share_a_processor_are_judged_jointly() {
 /// The same two tasks from their execution times alone, put through a processor of their own making.
 #[test]
 fn given_times_on_one_processor_cost_what_enumeration_finds() {
-    let plant: Plant = catalog::find("dc-servo", None).unwrap();
+    let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
     let asked = [(Some("a".into()), plant.clone()), (Some("b".into()), plant)];
     let judged = |of_a: &str, overrun: &str| -> Vec<(LoopAssessment, Vec<TaskSummary>)> {
         let texts = [format!("a@4ms={of_a}"), "b@6ms=2.5ms".into()];
@@ -372,7 +372,7 @@ fn given_times_on_one_processor_cost_what_enumeration_finds() {
 
 #[test]
 fn a_cascade_is_judged_by_given_times_with_its_misses_and_responses() {
-    let plant: Plant = catalog::find("cascaded-axis", None).unwrap();
+    let plant: Plant = catalog::find_device("cascaded-axis", None).unwrap();
     let asked = [(None, plant)];
     let judged = |of_current: &str| -> PlantResult {
         let texts = ["position=0.1h", "speed=0.1h", of_current];
@@ -419,11 +419,11 @@ fn loops_without_their_tasks_and_circles_are_refused() {
     let message = bind(&["beam=x".into()], None).unwrap_err().to_string();
     assert!(message.contains("outer, inner"), "{message}");
     let alone = bind(&[], None).unwrap().remove(0);
-    assert!(alone.ideal().is_ok());
+    assert!(alone.ideal_stationary().is_ok());
     // The inner loop continues with the last reference, so that a margin is found for both tasks, of a whole
     // period or less.
     assert_eq!(alone.tolerated_delays_ns().unwrap().len(), 2);
-    let dc: Plant = catalog::find("dc-servo", None).unwrap();
+    let dc: Plant = catalog::find_device("dc-servo", None).unwrap();
     let two = [(None, dc.clone()), (Some("outer".into()), dc)];
     let message = MultiTaskLoop::from_assignments(&two, &[], Some(&there), TaskTiming::default())
         .unwrap_err()
@@ -456,7 +456,7 @@ fn bursty() -> Vec<Activation> {
 
 #[test]
 fn controllers_designed_anew_recover_what_they_say() {
-    let plant: Plant = catalog::find("dc-servo", None).unwrap();
+    let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
     let noisy = Plant { measurement_noise: DMatrix::from_element(1, 1, 1e-2), ..plant };
     let run = bursty();
     let wishes = AssessmentOptions { redesign: true, ..AssessmentOptions::default() };

@@ -13,7 +13,7 @@ fn axis() -> Axis {
 }
 
 fn driven(microsteps: u32, friction: f64, load_torque_nm: f64) -> Axis {
-    let motor = Motor { detent_torque_nm: Some(0.0), ..catalog::find("as1050", None).unwrap() };
+    let motor = Motor { detent_torque_nm: Some(0.0), ..catalog::find_device("as1050", None).unwrap() };
     let facts = AxisFacts {
         voltage_v: Some(48.0),
         microsteps: Some(microsteps),

@@ -32,7 +32,7 @@ const FEW_GAPS: usize = 2;
 pub(super) fn merge_bins(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> {
     let mut bars: Vec<[f64; 3]> = Vec::new();
     for [from, to, count] in bins {
-        let reach = |from: f64| Some(axis.place(*to)? - axis.place(from)?);
+        let reach = |from: f64| Some(axis.position(*to)? - axis.position(from)?);
         match bars.last_mut() {
             Some([first, end, sum]) if reach(*first).is_some_and(|reach| reach <= width) => {
                 (*end, *sum) = (*to, *sum + count);
@@ -42,7 +42,8 @@ pub(super) fn merge_bins(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64
     }
     let starts: Vec<f64> = bars.iter().skip(1).map(|bar| bar[0]).collect();
     for (bar, next) in bars.iter_mut().zip(starts) {
-        if axis.place(next).zip(axis.place(bar[1])).is_some_and(|(next, end)| next - end <= 2.0 * width) {
+        if axis.position(next).zip(axis.position(bar[1])).is_some_and(|(next, end)| next - end <= 2.0 * width)
+        {
             bar[1] = next;
         }
     }

@@ -41,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// TextMark of each row, of a kind that has words.
+    /// Words of each row; `None` for a kind of shape without words.
     pub(super) fn words(&self) -> Option<Vec<&str>> {
         match self {
             Shape::Boxes(boxes) => Some(boxes.iter().map(|b| &*b.2).collect()),

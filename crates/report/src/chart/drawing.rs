@@ -120,7 +120,7 @@ impl TextMark {
 }
 
 impl Mark {
-    /// The look of a path; words are by themselves.
+    /// Style of a path, and true if it is a dot; `None` for text.
     fn path_style(&self) -> Option<(&Style, bool)> {
         match self {
             Mark::Path(points, look) => Some((look, points.len() == 1)),
@@ -150,7 +150,7 @@ impl Drawing {
         })
     }
 
-    /// Neighbours of one look are one path, which takes a tenth of the bytes.
+    /// SVG of all marks; neighbouring paths of one style are joined, which takes a tenth of the bytes.
     fn elements(&self, colour: fn(Ink) -> String) -> String {
         let alike = self.marks.chunk_by(|a, b| a.path_style().is_some() && a.path_style() == b.path_style());
         let element = |marks: &[Mark]| match &marks[0] {

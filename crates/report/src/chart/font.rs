@@ -31,7 +31,7 @@ impl Font {
         self.glyph_positions(text).last().map_or(0.0, |(_, _, end)| end) * self.scale(size)
     }
 
-    /// Adds the outlines of a text, whose baseline begins at this place.
+    /// Adds the outlines of a text, whose baseline begins at this point.
     pub(super) fn add_outlines(
         &self,
         text: &str,
@@ -91,29 +91,30 @@ struct Pen<'a> {
 }
 
 impl Pen<'_> {
-    fn at(&self, x: f32, y: f32) -> (f32, f32) {
+    fn to_pixels(&self, x: f32, y: f32) -> (f32, f32) {
         (self.left + x * self.scale, self.base - y * self.scale)
     }
 }
 
 impl OutlineBuilder for Pen<'_> {
     fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
+        let (x, y) = self.to_pixels(x, y);
         self.path.move_to(x, y);
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
+        let (x, y) = self.to_pixels(x, y);
         self.path.line_to(x, y);
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
+        let ((x1, y1), (x, y)) = (self.to_pixels(x1, y1), self.to_pixels(x, y));
         self.path.quad_to(x1, y1, x, y);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
+        let ((x1, y1), (x2, y2), (x, y)) =
+            (self.to_pixels(x1, y1), self.to_pixels(x2, y2), self.to_pixels(x, y));
         self.path.cubic_to(x1, y1, x2, y2, x, y);
     }
 

@@ -123,17 +123,17 @@ impl Axis {
 
     /// An axis for values in nanoseconds from `low_ns` up: linear, or logarithmic if `log`, and the other one to
     /// choose.
-    pub fn span(title: impl Into<String>, low_ns: i64, log: bool) -> Self {
+    pub fn time_from(title: impl Into<String>, low_ns: i64, log: bool) -> Self {
         let by_log = if low_ns > 0 { Scale::Log } else { Scale::SignedLog };
         let (scale, other) = if log { (by_log, Scale::Linear) } else { (Scale::Linear, by_log) };
         Axis::new(title, scale).time().with_other_scale(other)
     }
 
-    pub(crate) fn value(&self, place: f64) -> f64 {
+    pub(crate) fn value_at(&self, position: f64) -> f64 {
         match self.scale {
-            Scale::Log | Scale::NamedLog(_) => 10f64.powf(place),
-            Scale::SignedLog => (LINEAR_ZONE_NS * (10f64.powf(place.abs()) - 1.0)).copysign(place),
-            Scale::Linear | Scale::Names(_) => place,
+            Scale::Log | Scale::NamedLog(_) => 10f64.powf(position),
+            Scale::SignedLog => (LINEAR_ZONE_NS * (10f64.powf(position.abs()) - 1.0)).copysign(position),
+            Scale::Linear | Scale::Names(_) => position,
         }
     }
 
@@ -143,13 +143,13 @@ impl Axis {
 
     /// Position of a value on the axis: the value itself, or its decimal logarithm. `None` if it has no
     /// position.
-    pub(crate) fn place(&self, value: f64) -> Option<f64> {
-        let place = match self.scale {
+    pub(crate) fn position(&self, value: f64) -> Option<f64> {
+        let position = match self.scale {
             Scale::Log | Scale::NamedLog(_) => value.log10(),
             Scale::SignedLog => (1.0 + value.abs() / LINEAR_ZONE_NS).log10().copysign(value),
             Scale::Linear | Scale::Names(_) => value,
         };
-        place.is_finite().then_some(place)
+        position.is_finite().then_some(position)
     }
 }
 

@@ -108,8 +108,8 @@ fn chart_marks(chart: &Chart, above: i32) -> Vec<Mark> {
     let mut panel = Panel { chart, ranges, plot: [[LEFT_MARGIN, top], [right, bottom]], marks: Vec::new() };
     panel.draw_axes();
     chart.layers.iter().for_each(|layer| panel.draw_layer(layer));
-    for (place, row, text, ink, anchor) in head {
-        let at = [panel.x_pixel(place), top - 5 - LINE_HEIGHT * (rows - 1 - row)];
+    for (position, row, text, ink, anchor) in head {
+        let at = [panel.x_pixel(position), top - 5 - LINE_HEIGHT * (rows - 1 - row)];
         panel.marks.push(text_mark(at, text, ink, anchor, LETTER_HEIGHT));
     }
     for (at, row, layer) in legend {
@@ -130,19 +130,19 @@ fn chart_marks(chart: &Chart, above: i32) -> Vec<Mark> {
 }
 
 impl Panel<'_> {
-    /// Pixels to the right of a place of the axis; a value far outside the figure must not overflow.
-    fn x_pixel(&self, place: f64) -> i32 {
+    /// Pixels to the right of a position on the axis; a value far outside the figure must not overflow.
+    fn x_pixel(&self, position: f64) -> i32 {
         let ([from, to], (low, high)) = (self.plot.map(|corner| corner[0]), self.ranges[0]);
-        from + (f64::from(to - from) * ((place - low) / (high - low)).clamp(-2.0, 3.0)).round() as i32
+        from + (f64::from(to - from) * ((position - low) / (high - low)).clamp(-2.0, 3.0)).round() as i32
     }
 
-    fn y_pixel(&self, place: f64) -> i32 {
+    fn y_pixel(&self, position: f64) -> i32 {
         let ([top, bottom], (low, high)) = (self.plot.map(|corner| corner[1]), self.ranges[1]);
-        bottom - (f64::from(bottom - top) * ((place - low) / (high - low)).clamp(-2.0, 3.0)).round() as i32
+        bottom - (f64::from(bottom - top) * ((position - low) / (high - low)).clamp(-2.0, 3.0)).round() as i32
     }
 
     fn point_at(&self, x: f64, y: f64) -> Option<Point> {
-        let (x, y) = self.chart.x.place(x).zip(self.chart.y.place(y))?;
+        let (x, y) = self.chart.x.position(x).zip(self.chart.y.position(y))?;
         Some([self.x_pixel(x), self.y_pixel(y)])
     }
 
@@ -162,9 +162,9 @@ impl Panel<'_> {
 
     fn draw_axes(&mut self) {
         let Panel { chart, ranges: [x, y], plot: [[left, top], [right, bottom]], .. } = *self;
-        let x_ticks = chart.x.ticks(x, 9).into_iter().map(|(place, text)| (self.x_pixel(place), text));
+        let x_ticks = chart.x.ticks(x, 9).into_iter().map(|(position, text)| (self.x_pixel(position), text));
         let y_ticks = chart.y.ticks(y, chart.height as usize / 70).into_iter();
-        let y_ticks = y_ticks.map(|(place, text)| (self.y_pixel(place), text));
+        let y_ticks = y_ticks.map(|(position, text)| (self.y_pixel(position), text));
         let (x_ticks, y_ticks): (Vec<_>, Vec<_>) = (x_ticks.collect(), y_ticks.collect());
         let (grid, axis) = (Style::line(GRID, 1), Style::line(BLACK, 1));
         for (at, _) in &x_ticks {
@@ -269,7 +269,7 @@ impl Panel<'_> {
                 let foot = if chart.y.is_log() { bottom } else { self.y_pixel(0.0) };
                 let bar = |[from, to, height]: &[f64; 3]| {
                     let ([left, top], right) =
-                        (self.point_at(*from, *height)?, self.x_pixel(chart.x.place(*to)?));
+                        (self.point_at(*from, *height)?, self.x_pixel(chart.x.position(*to)?));
                     Some([[left, top], [right.max(left + 1), foot]])
                 };
                 let bars: Vec<[Point; 2]> = bars.iter().filter_map(bar).collect();
@@ -295,7 +295,7 @@ impl Panel<'_> {
             Shape::Cells(cells) => self.draw_cells(cells),
             Shape::Boxes(boxes) => {
                 for (from, to, _) in boxes {
-                    if let Some((from, to)) = chart.x.place(*from).zip(chart.x.place(*to)) {
+                    if let Some((from, to)) = chart.x.position(*from).zip(chart.x.position(*to)) {
                         let (from, to) = (self.x_pixel(from), self.x_pixel(to));
                         self.draw_frame([[from, bottom], [to, top]], Style { dash: Some((6, 4)), ..thin });
                     }
@@ -318,14 +318,14 @@ impl Panel<'_> {
                 ends.into_iter().for_each(|ends| self.draw_frame(ends, thin));
             }
             Shape::Marks(marks) => {
-                for place in marks.iter().filter_map(|(at, _)| chart.x.place(*at)) {
-                    let at = self.x_pixel(place);
+                for position in marks.iter().filter_map(|(at, _)| chart.x.position(*at)) {
+                    let at = self.x_pixel(position);
                     self.push_line(vec![[at, top], [at, bottom]], line_across(layer, (2, 4), thin));
                 }
             }
             Shape::Level(value) => {
-                if let Some(place) = chart.y.place(*value) {
-                    let at = self.y_pixel(place);
+                if let Some(position) = chart.y.position(*value) {
+                    let at = self.y_pixel(position);
                     self.push_line(
                         vec![[left, at], [right, at]],
                         line_across(layer, (7, 5), Style::line(ink, 2)),
@@ -348,7 +348,7 @@ impl Panel<'_> {
         let high = (f64::from(self.plot[1][1] - self.plot[0][1]) * height / (high - low)).ceil() as i32;
         let (mut lines, mut labels) = (Vec::new(), Vec::new());
         for ([x, y], shade, text) in cells {
-            let Some((x, y)) = self.chart.x.place(*x).zip(self.chart.y.place(*y)) else { continue };
+            let Some((x, y)) = self.chart.x.position(*x).zip(self.chart.y.position(*y)) else { continue };
             let (left, right) = (self.x_pixel(x - width / 2.0), self.x_pixel(x + width / 2.0));
             // As many as can be told apart.
             lines.push((shade_colour((24.0 * shade).round() / 24.0), self.y_pixel(y), left, right));
@@ -408,7 +408,7 @@ fn line_across(layer: &Layer, usual: (i32, i32), look: Style) -> Style {
     Style { dash: if layer.colour < Layer::PERIOD { Some(usual) } else { own }, ..look }
 }
 
-/// The legend: place, row and layer of each name.
+/// The legend: position, row and layer of each name.
 fn legend_entries(layers: &[Layer]) -> Vec<(i32, i32, &Layer)> {
     let named: Vec<&Layer> = layers.iter().filter(|l| !l.name.is_empty()).collect();
     if named.len() < 2 {
@@ -428,7 +428,7 @@ fn legend_entries(layers: &[Layer]) -> Vec<(i32, i32, &Layer)> {
     placed
 }
 
-/// TextMark above the plot: place, row, text, colour and anchor.
+/// Words above the plot: position, row, text, colour and anchor.
 type Labels = Vec<(f64, i32, String, Ink, Anchor)>;
 
 /// The words above the plot, in as many rows as they need.
@@ -449,12 +449,12 @@ fn labels_above<'a>(chart: &'a Chart, (low, high): (f64, f64), room: f64) -> (La
         }
     }
     let placed = labels.iter().map(|(at, text, _)| {
-        let place = chart.x.place(*at).unwrap_or(low);
+        let position = chart.x.position(*at).unwrap_or(low);
         let width = text.chars().count() as f64 * f64::from(LETTER_WIDTH) / room;
-        match (place - low) / (high - low) {
-            share if share < width / 2.0 => (place, share + width / 2.0, Anchor::Start, width),
-            share if share > 1.0 - width / 2.0 => (place, share - width / 2.0, Anchor::End, width),
-            share => (place, share, Anchor::Middle, width),
+        match (position - low) / (high - low) {
+            share if share < width / 2.0 => (position, share + width / 2.0, Anchor::Start, width),
+            share if share > 1.0 - width / 2.0 => (position, share - width / 2.0, Anchor::End, width),
+            share => (position, share, Anchor::Middle, width),
         }
     });
     let placed: Vec<(f64, f64, Anchor, f64)> = placed.collect();
@@ -463,8 +463,9 @@ fn labels_above<'a>(chart: &'a Chart, (low, high): (f64, f64), room: f64) -> (La
     );
     let count = rows.iter().max().map_or(0, |row| row + 1) as i32;
     let head = labels.into_iter().zip(placed).zip(rows);
-    let head = head
-        .map(|(((_, text, ink), (place, _, anchor, _)), row)| (place, row as i32, text.clone(), ink, anchor));
+    let head = head.map(|(((_, text, ink), (position, _, anchor, _)), row)| {
+        (position, row as i32, text.clone(), ink, anchor)
+    });
     (head.collect(), count)
 }
 

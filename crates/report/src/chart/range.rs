@@ -2,14 +2,14 @@
 
 use super::{Axis, Chart, LINEAR_ZONE_NS, Scale, Shape, time_unit};
 
-/// The ticks of an axis: places (see [`Axis`]; logarithms on a logarithmic axis) with their words.
+/// The ticks of an axis: positions (see [`Axis`]; logarithms on a logarithmic axis) with their words.
 pub type Ticks = Vec<(f64, String)>;
 
 /// Free room beyond the outermost values, as a share of the range.
 const MARGIN: f64 = 0.04;
 
 impl Chart {
-    /// From where to where the axes reach, in places.
+    /// Lowest and highest position on each axis.
     pub(crate) fn ranges(&self) -> [(f64, f64); 2] {
         let held = |axis: &Axis| axis.holds.into_iter().flatten().collect::<Vec<f64>>();
         let (mut x, mut y) = (held(&self.x), held(&self.y));
@@ -17,8 +17,8 @@ impl Chart {
         for layer in &self.layers {
             if let Shape::Cells(cells) = &layer.shape {
                 let edges = |axis: &Axis, at: f64, size: f64| {
-                    let place = axis.place(at).unwrap_or(0.0);
-                    [place - size / 2.0, place + size / 2.0].map(|edge| axis.value(edge))
+                    let position = axis.position(at).unwrap_or(0.0);
+                    [position - size / 2.0, position + size / 2.0].map(|edge| axis.value_at(edge))
                 };
                 let [w, h] = cells.size;
                 x.extend(cells.cells.iter().flat_map(|(at, ..)| edges(&self.x, at[0], w)));
@@ -52,7 +52,7 @@ impl Axis {
         if let Scale::Names(names) = &self.scale {
             return (-0.5, names.len() as f64 - 0.5);
         }
-        let places = || values.iter().filter_map(|v| self.place(*v));
+        let places = || values.iter().filter_map(|v| self.position(*v));
         let (low, high) = places().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), p| (l.min(p), h.max(p)));
         match (low < high, low.is_finite()) {
             (true, _) => (low - margin * (high - low), high + margin * (high - low)),
@@ -86,20 +86,20 @@ impl Axis {
         format!("{} {unit}", axis_number(value / per))
     }
 
-    /// About `count` ticks between two places.
+    /// About `count` ticks between two positions.
     pub(crate) fn ticks(&self, (low, high): (f64, f64), count: usize) -> Ticks {
         match &self.scale {
             Scale::Names(names) => (0u32..).map(f64::from).zip(names.iter().cloned()).collect(),
             Scale::NamedLog(named) => {
                 let placed = named.iter().map(|(value, name)| (value.log10(), name.clone()));
-                placed.filter(|(place, _)| (low..=high).contains(place)).collect()
+                placed.filter(|(position, _)| (low..=high).contains(position)).collect()
             }
             Scale::Linear => {
                 let (per, _) = self.unit((low, high));
                 round_ticks(low, high, count).into_iter().map(|v| (v, axis_number(v / per))).collect()
             }
             Scale::SignedLog => {
-                let value = |place: f64| self.value(place);
+                let value = |position: f64| self.value_at(position);
                 let step = ((high - low) / count.max(2) as f64).ceil();
                 multiples_between(low, high, step)
                     .into_iter()
@@ -110,8 +110,8 @@ impl Axis {
                         } else {
                             (LINEAR_ZONE_NS * 10f64.powf(p.abs().round())).copysign(p)
                         };
-                        let place = self.place(power).filter(|at| (low..=high).contains(at));
-                        place
+                        let position = self.position(power).filter(|at| (low..=high).contains(at));
+                        position
                             .map_or_else(|| (p, self.tick_label(value(p))), |at| (at, self.tick_label(power)))
                     })
                     .collect()
@@ -185,7 +185,7 @@ pub(crate) fn axis_number(value: f64) -> String {
 /// shares of the axis.
 pub(crate) fn rows_without_overlap(words: &[(f64, f64)]) -> Vec<usize> {
     let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
-    let place = |(at, width): &(f64, f64)| {
+    let position = |(at, width): &(f64, f64)| {
         let (from, to) = (at - width / 2.0, at + width / 2.0);
         let free = |row: &Vec<(f64, f64)>| row.iter().all(|(f, t)| to < *f || from > *t);
         let row = taken.iter().position(free).unwrap_or(taken.len());
@@ -195,5 +195,5 @@ pub(crate) fn rows_without_overlap(words: &[(f64, f64)]) -> Vec<usize> {
         taken[row].push((from, to));
         row
     };
-    words.iter().map(place).collect()
+    words.iter().map(position).collect()
 }

@@ -108,7 +108,7 @@ proptest! {
         for axis in [Axis::linear(""), Axis::log(""), Axis::linear("").time(), Axis::log("").time(), Axis::new("", Scale::SignedLog).time()] {
             let range = if axis.scale != Scale::Linear { (low / 1e5, low / 1e5 + length.log10().abs().min(20.0) + 0.01) } else { (low, low + length) };
             let ticks = axis.ticks(range, count);
-            prop_assert!(ticks.iter().all(|(place, words)| *place >= range.0 && *place <= range.1 && !words.is_empty()));
+            prop_assert!(ticks.iter().all(|(position, words)| *position >= range.0 && *position <= range.1 && !words.is_empty()));
             prop_assert!(ticks.len() <= 3 * count + 20, "{}", ticks.len());
         }
     }

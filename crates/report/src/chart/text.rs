@@ -99,24 +99,24 @@ fn figure_text(chart: &Chart, width: usize, lines: usize, ascii: bool) -> String
 }
 
 impl Canvas {
-    fn column(&self, place: f64) -> Option<usize> {
-        let share = (place - self.x.0) / (self.x.1 - self.x.0);
+    fn column(&self, position: f64) -> Option<usize> {
+        let share = (position - self.x.0) / (self.x.1 - self.x.0);
         (-1e-9..=1.0 + 1e-9)
             .contains(&share)
             .then(|| ((share * self.columns as f64) as usize).min(self.columns - 1))
     }
 
-    fn half(&self, place: f64) -> usize {
-        let share = ((place - self.y.0) / (self.y.1 - self.y.0)).clamp(0.0, 1.0);
+    fn half_row(&self, position: f64) -> usize {
+        let share = ((position - self.y.0) / (self.y.1 - self.y.0)).clamp(0.0, 1.0);
         ((share * (2 * self.lines) as f64) as usize).min(2 * self.lines - 1)
     }
 
     fn fill(&mut self, column: usize, from: f64, to: f64, ink: HalfCell) {
-        let (low, high) = (self.half(from.min(to)), self.half(from.max(to)));
+        let (low, high) = (self.half_row(from.min(to)), self.half_row(from.max(to)));
         self.halves[column][low..=high].fill(Some(ink));
     }
 
-    /// A line between two places, through every column on its way.
+    /// A line between two positions, through every column on its way.
     fn draw_line(&mut self, from: (f64, f64), to: (f64, f64), ink: HalfCell) {
         let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
         let width = (self.x.1 - self.x.0) / self.columns as f64;
@@ -132,7 +132,7 @@ impl Canvas {
     }
 
     fn draw_layer(&mut self, chart: &Chart, number: usize, layer: &Layer) {
-        let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
+        let at = |x: f64, y: f64| chart.x.position(x).zip(chart.y.position(y));
         let value = HalfCell::Value(number);
         match &layer.shape {
             Shape::Line { points, stroke } => {
@@ -164,7 +164,7 @@ impl Canvas {
             Shape::Bars(bars) => {
                 let foot = if chart.y.is_log() { self.y.0 } else { 0.0 };
                 for [left, right, height] in bars {
-                    let (Some((left, height)), Some(right)) = (at(*left, *height), chart.x.place(*right))
+                    let (Some((left, height)), Some(right)) = (at(*left, *height), chart.x.position(*right))
                     else {
                         continue;
                     };
@@ -201,13 +201,13 @@ impl Canvas {
                     if cells.labelled {
                         let words = format!(" {words} ");
                         let column = ((first + last) / 2).saturating_sub(words.chars().count() / 2);
-                        self.words.push((self.lines - 1 - self.half(y) / 2, column, words));
+                        self.words.push((self.lines - 1 - self.half_row(y) / 2, column, words));
                     }
                 }
             }
             Shape::Marks(_) | Shape::Boxes(_) => {
                 let (.., edges) = layer.shape.numbers();
-                for at in edges.iter().filter_map(|at| chart.x.place(*at)) {
+                for at in edges.iter().filter_map(|at| chart.x.position(*at)) {
                     if let Some(column) = self.column(at) {
                         self.draw_guide(column);
                     }
@@ -229,7 +229,7 @@ impl Canvas {
                 }
             }
             Shape::Level(value) => {
-                if let Some(half) = chart.y.place(*value).map(|place| self.half(place)) {
+                if let Some(half) = chart.y.position(*value).map(|position| self.half_row(position)) {
                     self.halves.iter_mut().step_by(2).for_each(|column| {
                         column[half].get_or_insert(HalfCell::Guide(layer.colour));
                     });
@@ -241,7 +241,7 @@ impl Canvas {
     /// The lower and the upper edge of a region.
     fn draw_edges(&mut self, from: (f64, f64), to: (f64, f64)) {
         let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
-        for half in [self.half(from.1), self.half(to.1)] {
+        for half in [self.half_row(from.1), self.half_row(to.1)] {
             self.halves[first..=last].iter_mut().step_by(2).for_each(|column| {
                 column[half].get_or_insert(HalfCell::Guide(0));
             });
@@ -256,7 +256,7 @@ impl Canvas {
 
     fn write(&self, out: &mut String, ticks: &Ticks, single: bool, ascii: bool) {
         for line in (0..self.lines).rev() {
-            let here = ticks.iter().find(|t| self.half(t.0) / 2 == line).map_or("", |t| &t.1);
+            let here = ticks.iter().find(|t| self.half_row(t.0) / 2 == line).map_or("", |t| &t.1);
             let cut: String = here.chars().take(LABEL_COLUMNS).collect();
             let _ = write!(out, "{cut:>LABEL_COLUMNS$} {}", if ascii { '|' } else { '│' });
             let mut row: Vec<char> = self
@@ -265,7 +265,10 @@ impl Canvas {
                 .map(|c| half_cell_character(c[2 * line + 1], c[2 * line], single, ascii))
                 .collect();
             for (_, column, words) in self.words.iter().filter(|w| w.0 == self.lines - 1 - line) {
-                row.iter_mut().skip(*column).zip(words.chars()).for_each(|(place, letter)| *place = letter);
+                row.iter_mut()
+                    .skip(*column)
+                    .zip(words.chars())
+                    .for_each(|(position, letter)| *position = letter);
             }
             let row: String = row.into_iter().collect();
             let _ = writeln!(out, "{}", row.trim_end());
@@ -315,8 +318,8 @@ fn write_foot(
     let mut line = vec![rule; columns];
     let mut words = vec![' '; columns];
     let mut free = 0;
-    for (place, text) in ticks {
-        let column = (((place - low) / (high - low) * columns as f64) as usize).min(columns - 1);
+    for (position, text) in ticks {
+        let column = (((position - low) / (high - low) * columns as f64) as usize).min(columns - 1);
         line[column] = tick;
         let length = text.chars().count();
         let from = column.saturating_sub(length / 2).min(columns.saturating_sub(length));
@@ -324,7 +327,7 @@ fn write_foot(
             words[from..from + length]
                 .iter_mut()
                 .zip(text.chars())
-                .for_each(|(place, letter)| *place = letter);
+                .for_each(|(position, letter)| *position = letter);
             free = from + length + 1;
         }
     }

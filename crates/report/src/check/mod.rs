@@ -4,8 +4,8 @@
 use jitterlab_model::Fitness;
 use jitterlab_model::check::{Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status};
 
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::machine::machine_line;
 use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, cpus_text, plural, time};
@@ -25,8 +25,8 @@ const COMMAND_COLUMNS: usize = 72;
 impl Present for CheckReport {
     const KIND: &'static str = "check";
 
-    fn head(&self) -> Option<Head> {
-        Some(check_head(self))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(check_conclusion(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -47,7 +47,7 @@ impl Present for CheckReport {
 }
 
 /// The three lines: settings alone say nothing about how regular the machine is.
-fn check_head(report: &CheckReport) -> Head {
+fn check_conclusion(report: &CheckReport) -> Conclusion {
     let (failed, warned) = (report.count(Status::Fail), report.count(Status::Warn));
     let tasks = format!("for real-time tasks on {}", cpus_text(&report.cpus));
     let others = match warned {
@@ -56,7 +56,7 @@ fn check_head(report: &CheckReport) -> Head {
     };
     let verdict = match failed {
         0 => format!("No setting stands in the way {tasks}{others}."),
-        _ => format!("{} in the way {tasks}{others}.", settings_in_the_way(failed)),
+        _ => format!("{} in the way {tasks}{others}.", fault_count_text(failed)),
     };
     let number = match report.faults().first() {
         Some(worst) if worst.status == Status::Fail => {
@@ -70,17 +70,17 @@ fn check_head(report: &CheckReport) -> Head {
         (_, false) => "what is below, then ",
     };
     let next = format!("{first}sudo jitterlab run --why, which measures how much it costs");
-    Head { fitness: Fitness::CannotTell, asked: false, verdict, number, next }
+    Conclusion { fitness: Fitness::CannotTell, asked: false, verdict, number, next }
 }
 
-fn settings_in_the_way(number: usize) -> String {
+fn fault_count_text(number: usize) -> String {
     let verb = if number == 1 { "stands" } else { "stand" };
     format!("{} {verb}", plural(number as u64, "setting"))
 }
 
 /// Cost here, where that is known.
 fn cost_text(check: &Check) -> String {
-    check.costs_ns().map_or_else(String::new, |ns| format!(" (up to {} late)", time(ns as f64)))
+    check.longest_delay_ns().map_or_else(String::new, |ns| format!(" (up to {} late)", time(ns as f64)))
 }
 
 /// The settings to look at first: those in the way, then those that cost most here.

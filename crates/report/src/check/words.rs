@@ -9,21 +9,21 @@ use std::collections::BTreeMap;
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
 
-use crate::dictionary::{self, word};
+use crate::dictionary::{self, entry};
 use crate::words::{cpus_text, share};
 
 pub fn title(check: &Check) -> &str {
-    word(&format!("check.{}", check.id), "title").unwrap_or(&check.id)
+    entry(&format!("check.{}", check.id), "title").unwrap_or(&check.id)
 }
 
 /// Reason why a check matters, in one sentence.
 pub fn reason(check: &Check) -> &'static str {
-    word(&format!("check.{}", check.id), "why").unwrap_or_default()
+    entry(&format!("check.{}", check.id), "why").unwrap_or_default()
 }
 
 /// Sentence on the finding of a check.
 pub fn finding(check: &Check) -> String {
-    let text = word(&format!("check.{}.found", check.id), &check.found);
+    let text = entry(&format!("check.{}.found", check.id), &check.found);
     let text = fill_quantities(text.unwrap_or(&check.found), check);
     // Advice that only the host can follow, where nothing could be found out here.
     let on_host = check.remedies.iter().any(|remedy| remedy.kind == RemedyKind::Host);
@@ -42,7 +42,7 @@ pub fn remedy_text(check: &Check, remedy: &Remedy) -> String {
         Action::Set { value, files } => format!("echo {value} > {files}"),
         Action::Sysctl { name, value } => format!("sysctl -w {name}={value}"),
         Action::Advice(id) => {
-            let text = word(&format!("check.{}.advice", check.id), id);
+            let text = entry(&format!("check.{}.advice", check.id), id);
             fill_quantities(text.unwrap_or(id), check)
         }
     }
@@ -143,7 +143,7 @@ mod tests {
         for (table, _) in dictionary::tables_below("check.").filter(|(table, _)| table.contains('.')) {
             let (check, kind) = table.split_once('.').unwrap();
             assert!(
-                word(&format!("check.{check}"), "title").is_some() && ["found", "advice"].contains(&kind),
+                entry(&format!("check.{check}"), "title").is_some() && ["found", "advice"].contains(&kind),
                 "{table}"
             );
         }

@@ -10,7 +10,7 @@ use crate::words::list;
 const WITH_WORST: usize = 2;
 
 /// Causes that delayed a task in each run, and those that disappeared or are new.
-pub fn piece(task: &str, found: &CausesCompared) -> Piece {
+pub fn causes_piece(task: &str, found: &CausesCompared) -> Piece {
     let fates = cause_changes_sentence(found).map_or(String::new(), |fates| format!(" {fates}"));
     let caption = format!(
         "What delayed {task} beyond the usual way: mean over all activations, and the worst delay of one.{fates}"
@@ -42,14 +42,14 @@ fn rows(found: &CausesCompared) -> impl Iterator<Item = Vec<Cell>> {
             CauseChange::New => "new",
             CauseChange::Stayed => "",
         };
-        std::iter::once(why::cause(&of.cause).into()).chain(in_runs).chain([fate.into()]).collect()
+        std::iter::once(why::cause_text(&of.cause).into()).chain(in_runs).chain([fate.into()]).collect()
     })
 }
 
 fn cause_changes_sentence(found: &CausesCompared) -> Option<String> {
     let of = |fate: CauseChange| {
         let causes = found.causes.iter().filter(|of| of.fate == fate);
-        causes.map(|of| why::cause(&of.cause)).collect::<Vec<_>>()
+        causes.map(|of| why::cause_text(&of.cause)).collect::<Vec<_>>()
     };
     let (first, last) = (found.runs.first()?, found.runs.last()?);
     let (gone, new) = (of(CauseChange::Gone), of(CauseChange::New));

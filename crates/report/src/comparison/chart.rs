@@ -5,7 +5,7 @@ use jitterlab_analysis::compare::{AgainstFirst, Comparison, Difference, Statisti
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::words::list;
 
-/// The change of a figure, as a share of the first run's.
+/// Relative change of a figure in percent: lower end, value, upper end.
 fn relative_change(difference: &Difference) -> Option<[f64; 3]> {
     let [low, high] = difference.interval?;
     let first = difference.difference / (difference.ratio? - 1.0);
@@ -14,7 +14,7 @@ fn relative_change(difference: &Difference) -> Option<[f64; 3]> {
     all.iter().all(|v| v.is_finite()).then_some(all)
 }
 
-pub(super) fn build(task: &str, comparison: &Comparison) -> Option<Chart> {
+pub(super) fn changes_chart(task: &str, comparison: &Comparison) -> Option<Chart> {
     // The table shows the other figures, which are no latencies.
     let of_latency = |s: &&Statistic| !matches!(s, Statistic::MissedShare | Statistic::MedianExecution);
     let shown = || Statistic::ALL.iter().filter(of_latency);

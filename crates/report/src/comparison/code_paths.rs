@@ -5,14 +5,14 @@ use std::cmp::Reverse;
 use jitterlab_analysis::compare::{CodePath, PathChange, PathsCompared, RARE_SHARE, RunsCompared, StepMove};
 use jitterlab_model::Fitness;
 
-use crate::head::Head;
+use crate::conclusion::Conclusion;
 use crate::section::Piece;
 use crate::why;
 use crate::words::{list, plural, share};
 
 /// The verdict on the paths; `None` if none are known. `worst` is the sentence on the largest difference.
-pub(super) fn head(compared: &RunsCompared, worst: String) -> Option<Head> {
-    let different = compared.different_paths()?;
+pub(super) fn conclusion(compared: &RunsCompared, worst: String) -> Option<Conclusion> {
+    let different = compared.different_path_count()?;
     let tolerance_ns = compared.move_tolerance_ns();
     let (fitness, verdict) = match different {
         0 => (
@@ -36,7 +36,7 @@ pub(super) fn head(compared: &RunsCompared, worst: String) -> Option<Head> {
         (_, false) => "measure both with --why, which tells the step of a wake-up that grew",
         (_, true) => "the table of steps below names what grew",
     };
-    Some(Head {
+    Some(Conclusion {
         fitness,
         asked: compared.move_tolerance_ns.is_some(),
         verdict,
@@ -46,7 +46,7 @@ pub(super) fn head(compared: &RunsCompared, worst: String) -> Option<Head> {
 }
 
 /// A table with a row for each code path of either run, and which steps of a wake-up moved.
-pub(super) fn pieces(task: &str, paths: &PathsCompared, tolerance_ns: i64) -> Vec<Piece> {
+pub(super) fn code_path_pieces(task: &str, paths: &PathsCompared, tolerance_ns: i64) -> Vec<Piece> {
     let header = ["median in ns", "first", "other", "moved", "share first", "share other"];
     let rows = paths.changes.iter().map(|change| path_row(change, tolerance_ns));
     let mut pieces = vec![Piece::table(format!("{task}: code paths of the kernel"), &header, rows)];
@@ -57,10 +57,10 @@ pub(super) fn pieces(task: &str, paths: &PathsCompared, tolerance_ns: i64) -> Ve
     if !paths.steps.is_empty() {
         let row = |of: &StepMove| {
             vec![
-                why::step(of.step).into(),
+                why::step_text(of.step).into(),
                 of.old_ns.to_string(),
                 of.new_ns.to_string(),
-                format!("{:+}", of.by_ns()),
+                format!("{:+}", of.shift_ns()),
             ]
         };
         let caption = format!("{task}: steps of a wake-up, median in ns");
@@ -72,11 +72,11 @@ pub(super) fn pieces(task: &str, paths: &PathsCompared, tolerance_ns: i64) -> Ve
 
 /// The steps that moved by more than the tolerance.
 fn moved_steps_sentence(steps: &[StepMove], tolerance_ns: i64) -> String {
-    let mut moved: Vec<&StepMove> = steps.iter().filter(|of| of.by_ns().abs() > tolerance_ns).collect();
-    moved.sort_by_key(|of| Reverse(of.by_ns().abs()));
+    let mut moved: Vec<&StepMove> = steps.iter().filter(|of| of.shift_ns().abs() > tolerance_ns).collect();
+    moved.sort_by_key(|of| Reverse(of.shift_ns().abs()));
     let said = moved.iter().map(|of| {
-        let way = if of.by_ns() > 0 { "longer" } else { "shorter" };
-        format!("the step {} is {} ns {way}", why::step(of.step), of.by_ns().abs())
+        let way = if of.shift_ns() > 0 { "longer" } else { "shorter" };
+        format!("the step {} is {} ns {way}", why::step_text(of.step), of.shift_ns().abs())
     });
     let said: Vec<String> = said.collect();
     match said.is_empty() {
@@ -114,7 +114,7 @@ mod tests {
     use crate::section::Section;
 
     fn text(paths: &PathsCompared, tolerance_ns: i64) -> String {
-        let section = Section::new("paths", "", "", pieces("main", paths, tolerance_ns));
+        let section = Section::new("paths", "", "", code_path_pieces("main", paths, tolerance_ns));
         section.text(Terminal { columns: 80, ascii: true, colour: false })
     }
 

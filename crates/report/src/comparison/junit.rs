@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::table::side_by_side;
-use super::{head, settings};
+use super::table::runs_table;
+use super::{conclusion, settings};
 use crate::junit::{self, TestCase};
 use crate::section::{Cell, Table};
 use jitterlab_analysis::compare::{FigureVerdict, RunsCompared, ToleranceVerdict};
@@ -14,7 +14,7 @@ pub fn junit(judged: &ToleranceVerdict) -> String {
     let cases = judged.figures.iter().map(|figure| {
         let FigureVerdict { task, run, statistic, fitness, .. } = figure;
         let name = format!("{} of {task}", statistic.name());
-        TestCase { class: run.clone(), name, fitness: *fitness, said: head::figure_sentence(figure) }
+        TestCase { class: run.clone(), name, fitness: *fitness, said: conclusion::figure_sentence(figure) }
     });
     junit::test_suite_xml("jitterlab compare", &[], &cases.collect::<Vec<_>>())
 }
@@ -22,13 +22,14 @@ pub fn junit(judged: &ToleranceVerdict) -> String {
 /// The conclusion and a table of each task in Markdown: for a note or a merge request.
 pub fn markdown(compared: &RunsCompared) -> String {
     let mut text = String::new();
-    if let Some(head) = head::build(compared) {
-        let _ = writeln!(text, "**{}** {}\n", escape_markdown(&head.verdict), escape_markdown(&head.number));
+    if let Some(found) = conclusion::comparison_conclusion(compared) {
+        let _ =
+            writeln!(text, "**{}** {}\n", escape_markdown(&found.verdict), escape_markdown(&found.number));
     }
     for task in &compared.tasks {
-        let side_by_side = task.comparison.as_ref().map(|found| side_by_side(&task.task, found));
+        let runs_table = task.comparison.as_ref().map(|found| runs_table(&task.task, found));
         let settings = task.settings.as_ref().map(|found| settings::table(&task.task, found));
-        text.extend(side_by_side.into_iter().chain(settings).map(|table| markdown_table(&task.task, &table)));
+        text.extend(runs_table.into_iter().chain(settings).map(|table| markdown_table(&task.task, &table)));
     }
     text
 }

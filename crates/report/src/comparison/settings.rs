@@ -7,7 +7,7 @@ use crate::section::{Cell, Piece, Table};
 use crate::words::{list, share};
 
 /// Each figure with its runs.
-pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
+pub(super) fn settings_pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
     let runs = [("first", &compared.first.runs), ("with", &compared.other.runs)];
     let spread = "The run is the unit. Spread: standard deviation from run to run of one setting. Intervals of change hold \
                   all at once with 95 %.";

@@ -7,14 +7,14 @@ use jitterlab_analysis::compare::{
 
 use super::{figure_cell, no_interval_text};
 use crate::section::{Cell, Table};
-use crate::words::{MANY_TASKS, list};
+use crate::words::{MANY_TASKS, SHOWN_TASKS, list};
 
 /// Names longer than this are written below the table, and letters in it.
 const LONGEST_NAME: usize = 12;
 
 /// The runs of a task in one table: activations, then each figure, real differences first, of each kind the
 /// largest.
-pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
+pub(super) fn runs_table(task: &str, compared: &Comparison) -> Table {
     let runs = &compared.runs;
     let long = runs.iter().any(|run| run.name.chars().count() > LONGEST_NAME);
     let name = |(n, run): (usize, &ComparedRun)| if long { run_letter(n) } else { run.name.clone() };
@@ -93,7 +93,8 @@ pub(super) fn task_table(tasks: &[TaskCompared]) -> Option<Table> {
     };
     let pairs = || tasks.iter().filter_map(|of| Some((&of.task, of.comparison.as_ref()?)));
     let are_pairs = pairs().all(|(_, compared)| compared.runs.len() == 2);
-    if tasks.len() < MANY_TASKS || pairs().count() < tasks.len() || !are_pairs || !tasks.iter().all(of_task) {
+    let fits = tasks.len() > SHOWN_TASKS || tasks.iter().all(of_task);
+    if tasks.len() < MANY_TASKS || pairs().count() < tasks.len() || !are_pairs || !fits {
         return None;
     }
     let rank = |of: &Difference| (of.real, effect_size(of));

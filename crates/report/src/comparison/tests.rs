@@ -3,7 +3,7 @@ use crate::chart::Terminal;
 use crate::document;
 use crate::terminal::Extent;
 use jitterlab_analysis::compare::{
-    CodePath, PathChange, PathsCompared, compare, settings as settings_of, twente as twente_of,
+    CodePath, PathChange, PathsCompared, compare, compare_settings, twente_runs,
 };
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::{Activation, Fitness};
@@ -72,8 +72,11 @@ fn a_comparison_is_a_test() {
     let (a, b) = (scan(5_000), scan(6_000));
     let compared = of_runs(&[("before", &a), ("a<b", &b)]);
     let judged = compared.with_tolerance(Some(0.1));
-    let head = head::build(&judged).unwrap();
-    assert!(head.asked && head.verdict.starts_with("WORSE than before by more than 10 % in"), "{head:?}");
+    let conclusion = conclusion::comparison_conclusion(&judged).unwrap();
+    assert!(
+        conclusion.asked && conclusion.verdict.starts_with("WORSE than before by more than 10 % in"),
+        "{conclusion:?}"
+    );
     let xml = junit(judged.tolerated.as_ref().unwrap());
     assert!(xml.contains("classname=\"a&lt;b\" name=\"p50 of main\"><failure message=\"p50"), "{xml}");
     let note = markdown(&judged);
@@ -138,7 +141,7 @@ fn settings_are_compared_by_their_runs() {
     let (a, b) = (named("a", &runs), named("b", &others));
     let times = |order: [&str; 3]| order.map(String::from);
     let compared = |began: [&[String]; 2]| {
-        let found = settings_of([&of(&a, &runs), &of(&b, &others)], began).unwrap();
+        let found = compare_settings([&of(&a, &runs), &of(&b, &others)], began).unwrap();
         shown(&of_task(TaskCompared { settings: Some(found), ..nothing() }), 80, Extent::Details)
     };
     let turns = compared([&times(["1", "3", "5"]), &times(["2", "4", "6"])]);
@@ -174,7 +177,7 @@ fn a_refusal_names_the_difference() {
 #[test]
 fn loops_are_shown_as_the_report_does() {
     let a = scan(3_000);
-    let text = crate::terminal::plain(twente::pieces("main", &twente_of(&[("plain".to_owned(), &a)])));
+    let text = crate::terminal::plain(twente::loop_tables("main", &twente_runs(&[("plain".to_owned(), &a)])));
     assert!(text.contains("0.0 to 0.1") && text.contains("1.0000"), "{text}");
 }
 
@@ -182,16 +185,16 @@ fn loops_are_shown_as_the_report_does() {
 fn code_paths_decide_where_that_is_asked_or_nothing_else_does() {
     let path = CodePath { count: 1, share: 0.9, min_ns: 4_000, median_ns: 4_000, max_ns: 4_000 };
     let scan = scan(5_000);
-    let head = |changes: Vec<PathChange>, move_tolerance_ns| {
+    let conclusion = |changes: Vec<PathChange>, move_tolerance_ns| {
         let paths = Some(PathsCompared { changes, steps: Vec::new() });
         let comparison = of_runs(&[("a", &scan), ("b", &scan)]).tasks.remove(0).comparison;
         let compared = of_task(TaskCompared { comparison, paths, ..nothing() });
-        head::build(&RunsCompared { move_tolerance_ns, ..compared }).unwrap()
+        conclusion::comparison_conclusion(&RunsCompared { move_tolerance_ns, ..compared }).unwrap()
     };
-    let asked = head(vec![PathChange::Appeared { new: path }], Some(100));
+    let asked = conclusion(vec![PathChange::Appeared { new: path }], Some(100));
     assert_eq!((asked.fitness, asked.asked), (Fitness::Unfit, true));
     assert_eq!(asked.verdict, "DIFFERENT: 1 code path taken by 1 % of the activations or more.");
-    let same = head(Vec::new(), None);
+    let same = conclusion(Vec::new(), None);
     assert_eq!((same.fitness, same.asked), (Fitness::Good, false));
     assert!(same.verdict.starts_with("SAME: no code path"), "{}", same.verdict);
 }

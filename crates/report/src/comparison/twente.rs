@@ -5,7 +5,7 @@ use jitterlab_analysis::compare::{BIN_NS, TwenteRun};
 use crate::section::{Cell, Piece};
 
 /// Durations of loops in milliseconds, and the number of loops for each jitter.
-pub(super) fn pieces(task: &str, runs: &[TwenteRun]) -> [Piece; 2] {
+pub(super) fn loop_tables(task: &str, runs: &[TwenteRun]) -> [Piece; 2] {
     let ms = |ns: Option<f64>| Cell::optional(ns, |ns| format!("{:.4}", ns / 1e6).into());
     let whole = |ns: Option<i64>| ms(ns.map(|ns| ns as f64));
     let durations = runs.iter().map(|r| {

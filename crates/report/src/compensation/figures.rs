@@ -1,6 +1,6 @@
 //! Figures of a compensation: before and after, the margins.
 
-use crate::words::{exact, share};
+use crate::words::{exact_time, share};
 use jitterlab_analysis::Statistics;
 use jitterlab_analysis::compensation_trial::CompensationTrial;
 use jitterlab_analysis::expectation::MarginPoint;
@@ -27,7 +27,7 @@ pub(super) fn before_and_after_chart(period_ns: i64, proof: &Proof) -> Chart {
         name: "compensation".into(),
         caption: format!(
             "Distance of starts from their due times, |start − due|, period {}: {} activations uncompensated (processor load {}), {} compensated ({}), measured in turns.",
-            exact(period_ns),
+            exact_time(period_ns),
             proof.before.executed,
             load(&proof.before),
             proof.after.executed,

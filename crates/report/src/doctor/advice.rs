@@ -6,17 +6,17 @@ use jitterlab_motion::doctor::{Advice, DoctorResult};
 
 use crate::check::{how_to_set_parameters, words as checks};
 use crate::tune::kept_files;
-use crate::why::{cause, remedy};
+use crate::why::{cause_text, remedy_clause};
 use crate::words::list;
 
 /// Command of this examination, with `more` behind it.
-fn command_again(result: &DoctorResult, more: &str) -> String {
-    format!("jitterlab doctor {} --by {}{more}", result.asked.job.name, result.asked.way.name)
+fn repeat_command(result: &DoctorResult, more: &str) -> String {
+    format!("jitterlab doctor {} --by {}{more}", result.request.job.name, result.request.way.name)
 }
 
 /// A command as root, as it is called here.
-pub(super) fn as_root(result: &DoctorResult, command: &str) -> String {
-    match (result.asked.privileged, result.asked.sudo) {
+pub(super) fn root_command(result: &DoctorResult, command: &str) -> String {
+    match (result.request.privileged, result.request.sudo) {
         (true, _) => command.to_owned(),
         // A shell opens the file before sudo begins.
         (false, true) if command.contains('>') => format!("sudo sh -c \"{command}\""),
@@ -27,13 +27,13 @@ pub(super) fn as_root(result: &DoctorResult, command: &str) -> String {
 
 /// Title of a check, in the middle of a sentence.
 pub(super) fn check_title(result: &DoctorResult, id: &str) -> String {
-    let check = result.found.check.checks.iter().find(|check| check.id == id);
+    let check = result.findings.check.checks.iter().find(|check| check.id == id);
     check.map_or_else(String::new, |check| checks::title(check).to_lowercase())
 }
 
 /// The easiest remedy of a check that can be done here.
 fn easiest_remedy(result: &DoctorResult, id: &str) -> String {
-    let check = result.found.check.checks.iter().find(|check| check.id == id);
+    let check = result.findings.check.checks.iter().find(|check| check.id == id);
     let easiest = check.and_then(|check| {
         let of = |kind: RemedyKind| check.remedies.iter().find(move |remedy| remedy.kind == kind);
         let order = [RemedyKind::Command, RemedyKind::Lasting, RemedyKind::Host];
@@ -50,41 +50,41 @@ pub(super) fn advice_sentence(result: &DoctorResult, advice: &Advice) -> String 
     match advice {
         Advice::EndOthers => format!(
             "End the other measurement ({}), since each delays the other: {}; then {}",
-            list(&result.found.check.machine.measuring.iter().map(|of| of.name.clone()).collect::<Vec<_>>()),
-            as_root(result, &easiest_remedy(result, "other-measurements")),
-            command_again(result, "")
+            list(&result.findings.check.machine.measuring.iter().map(|of| of.name.clone()).collect::<Vec<_>>()),
+            root_command(result, &easiest_remedy(result, "other-measurements")),
+            repeat_command(result, "")
         ),
         Advice::GroupTime => format!(
             "Give this control group real-time time, without which even root gets no real-time priority: {}; then {}",
-            as_root(result, &easiest_remedy(result, "rt-group")),
-            command_again(result, "")
+            root_command(result, &easiest_remedy(result, "rt-group")),
+            repeat_command(result, "")
         ),
         Advice::WithoutStop => format!(
             "Measure again, since one stop of the whole machine decided this, and find out what stops it if it comes again: {}",
-            command_again(result, "")
+            repeat_command(result, "")
         ),
         Advice::Room => format!(
             "Make room on this disk, or call it in a directory that you may write to, since not all that was measured could be kept here: {}",
-            command_again(result, "")
+            repeat_command(result, "")
         ),
-        Advice::AsRoot => format!("Let it do what only root may: {}", as_root(result, &command_again(result, ""))),
+        Advice::AsRoot => format!("Let it do what only root may: {}", root_command(result, &repeat_command(result, ""))),
         Advice::ContainerRights => format!(
             "Start the container with the right to real-time priorities ({}), then {}",
             easiest_remedy(result, "rtprio"),
-            command_again(result, "")
+            repeat_command(result, "")
         ),
         Advice::RealMachine => format!(
             "Measure on the computer that will drive the machine, since this one is virtual and its host takes part in every \
              figure: there, {}",
-            command_again(result, "")
+            repeat_command(result, "")
         ),
         Advice::OutsideContainer => format!(
             "Do it outside the container, which hides causes and settings: on the machine itself, {}",
-            as_root(result, &command_again(result, ""))
+            root_command(result, &repeat_command(result, ""))
         ),
         Advice::Keep => {
-            let tuned = result.found.tuned.as_ref();
-            let files = tuned.is_some_and(|tuned| !kept_files::files(tuned).is_empty());
+            let tuned = result.findings.tuned.as_ref();
+            let files = tuned.is_some_and(|tuned| !kept_files::settings_files(tuned).is_empty());
             let copy = files.then(|| "look at the files beside the page, copy them below /, and restart".to_owned());
             let by_hand = tuned.map(kept_files::manual_steps).unwrap_or_default();
             let how: Vec<String> = copy.into_iter().chain(by_hand).collect();
@@ -96,8 +96,8 @@ pub(super) fn advice_sentence(result: &DoctorResult, advice: &Advice) -> String 
         }
         Advice::RealTimeKernel => format!("Run a real-time kernel: {}, then restart", easiest_remedy(result, "preempt-rt")),
         Advice::Cause { task, cause: of } => {
-            let run = result.found.why.as_ref().map_or(&result.found.before.run, |why| &why.run);
-            format!("What made {task} late most was {}: {}", cause(of), remedy(of, run))
+            let run = result.findings.why.as_ref().map_or(&result.findings.before.run, |why| &why.run);
+            format!("What made {task} late most was {}: {}", cause_text(of), remedy_clause(of, run))
         }
         Advice::FirstSteps { checks } => {
             let step = |id: &String| format!("{} ({})", check_title(result, id), easiest_remedy(result, id));
@@ -121,7 +121,7 @@ pub(super) fn advice_sentence(result: &DoctorResult, advice: &Advice) -> String 
             format!("Look into the BIOS: {which} (jitterlab check --details says how)")
         }
         Advice::Longer => {
-            format!("Measure for a night, since rare events need time: {}", command_again(result, " --budget 8h"))
+            format!("Measure for a night, since rare events need time: {}", repeat_command(result, " --budget 8h"))
         }
         Advice::OtherComputer => {
             "If nothing of that helps, take another computer: an office PC of its own with an Intel processor, rather than a laptop"
@@ -133,7 +133,7 @@ pub(super) fn advice_sentence(result: &DoctorResult, advice: &Advice) -> String 
 
 /// The kind of kernel, in a clause.
 pub(super) fn kernel_clause(result: &DoctorResult) -> &'static str {
-    match result.found.check.machine.kernel.preemption {
+    match result.findings.check.machine.kernel.preemption {
         Some(Preemption::RealTime) => "a real-time kernel",
         Some(_) => "an ordinary kernel, not one for real time",
         None => "a kernel without a PREEMPT_RT flag",

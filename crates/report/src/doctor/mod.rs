@@ -9,9 +9,9 @@ use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
 use jitterlab_model::{Fitness, RunInfo};
 use jitterlab_motion::doctor::{ChangesSince, DoctorResult, DoctorStep, PurposeResult, SkipReason};
 
+use crate::conclusion::{Conclusion, verdict_word};
 use crate::document::Present;
-use crate::head::{self, Head};
-use crate::motion::{servo_verdict, stepper_head};
+use crate::motion::{servo_verdict, stepper_conclusion};
 use crate::purpose;
 use crate::section::{Piece, Section};
 use crate::words::{capitalize, list, plural, share, time};
@@ -20,30 +20,31 @@ use crate::{caveats, tune, why};
 impl Present for DoctorResult {
     const KIND: &'static str = "doctor";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         let mut found: Vec<&PurposeResult> = self.purposes.iter().collect();
         // If one purpose is enough, the best is the answer; else the worst.
         found.sort_by_key(|found| found.final_verdict().fitness);
-        if !self.asked.way.any {
+        if !self.request.way.any {
             found.reverse();
         }
         let each: Vec<String> = found
             .iter()
             .map(|found| {
                 let verdict = found.final_verdict();
-                format!("{} for {}", head::verdict_word(verdict.fitness), purpose::title(&verdict.purpose))
+                format!("{} for {}", verdict_word(verdict.fitness), purpose::title(&verdict.purpose))
             })
             .collect();
-        let settings = if self.found.after.is_some() { ", with the settings that helped" } else { "" };
-        let verdict = format!("{}{}{settings}.", each.join("; "), measurement_clause(&self.found.before.run));
+        let settings = if self.findings.after.is_some() { ", with the settings that helped" } else { "" };
+        let verdict =
+            format!("{}{}{settings}.", each.join("; "), measurement_clause(&self.findings.before.run));
         let mut number =
             found.first().map_or_else(String::new, |found| deciding_sentence(found.final_verdict()));
         if let Some(stop) = self.machine_stop() {
             number += &format!(" {}.", capitalize(&caveats::caveat_clause(&stop)));
         }
         if let Some((task, row)) = self.main_cause().filter(|_| self.fitness != Fitness::Good) {
-            let (cause, share) = (why::cause(&row.cause), share(row.share_of_worst));
-            let sure = why::sureness(row);
+            let (cause, share) = (why::cause_text(&row.cause), share(row.share_of_worst));
+            let sure = why::certainty_text(row);
             number += &format!(
                 " What made {} late most in the traced measurement: {cause}, {share} of its latest starts ({sure}).",
                 task.task
@@ -53,7 +54,7 @@ impl Present for DoctorResult {
             || "what stands on the page".into(),
             |first| with_lowercase_start(&advice::advice_sentence(self, first)),
         );
-        Some(Head { fitness: self.fitness, asked: true, verdict, number, next })
+        Some(Conclusion { fitness: self.fitness, asked: true, verdict, number, next })
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -64,9 +65,9 @@ impl Present for DoctorResult {
         sections.extend(left_out_section(self));
         sections.extend(lateness_section(self));
         let evidence = [
-            self.found.tuned.as_ref().map(|tuned| tuned.sections()),
-            self.found.stepper.last().map(|axis| vec![crate::motion::stepper::section(axis)]),
-            self.found
+            self.findings.tuned.as_ref().map(|tuned| tuned.sections()),
+            self.findings.stepper.last().map(|axis| vec![crate::motion::stepper::section(axis)]),
+            self.findings
                 .servo
                 .last()
                 .filter(|_| is_tested(self))
@@ -115,7 +116,7 @@ fn is_tested(result: &DoctorResult) -> bool {
 /// Purposes that the computer is fit for, and how fast.
 fn decision_section(result: &DoctorResult) -> Section {
     let of = |verdict: &PurposeVerdict| {
-        format!("{}. {}", head::verdict_word(verdict.fitness), deciding_sentence(verdict))
+        format!("{}. {}", verdict_word(verdict.fitness), deciding_sentence(verdict))
     };
     let purpose = |found: &PurposeResult| {
         let title = capitalize(purpose::title(&found.before.purpose));
@@ -131,20 +132,23 @@ fn decision_section(result: &DoctorResult) -> Section {
     let when = ["as it is", "with the settings that helped"];
     let stop = result.machine_stop().is_some();
     let without = if stop { " What it does without that stop takes another measurement." } else { "" };
-    facts.extend(result.found.stepper.iter().zip(when).map(|(axis, when)| {
-        let head = stepper_head::head(axis);
-        (format!("Speed, stepped by software, {when}"), format!("{} {}{without}", head.verdict, head.number))
+    facts.extend(result.findings.stepper.iter().zip(when).map(|(axis, when)| {
+        let found = stepper_conclusion::conclusion(axis);
+        (
+            format!("Speed, stepped by software, {when}"),
+            format!("{} {}{without}", found.verdict, found.number),
+        )
     }));
-    facts.extend(result.found.servo.iter().filter(|_| is_tested(result)).zip(when).filter_map(
+    facts.extend(result.findings.servo.iter().filter(|_| is_tested(result)).zip(when).filter_map(
         |(servo, when)| {
-            let head = servo_verdict::head(servo)?;
-            Some((format!("Control loop, {when}"), format!("{} {}", head.verdict, head.number)))
+            let found = servo_verdict::conclusion(servo)?;
+            Some((format!("Control loop, {when}"), format!("{} {}", found.verdict, found.number)))
         },
     ));
-    let is_virtual = result.found.check.machine.virtualisation.virtual_machine == Some(true);
+    let is_virtual = result.findings.check.machine.virtualisation.virtual_machine == Some(true);
     let caption = format!(
         "{}, under {}{}.",
-        capitalize(&words::request_text(result.asked.job.name, result.asked.way.name)),
+        capitalize(&words::request_text(result.request.job.name, result.request.way.name)),
         advice::kernel_clause(result),
         if is_virtual { ", in a virtual machine: its host takes part in every figure" } else { "" }
     );
@@ -159,17 +163,17 @@ fn with_lowercase_start(text: &str) -> String {
 
 /// Causes of late starts, where they were found.
 fn lateness_section(result: &DoctorResult) -> Option<Section> {
-    let run = result.found.why.as_ref()?;
+    let run = result.findings.why.as_ref()?;
     // A control program may intend that one of its tasks runs before another.
     let own = |of: &&TaskWhy| {
         let who = of.main_cause().and_then(|main| main.cause.who.as_deref());
         who.is_some_and(|who| run.run.tasks.iter().any(|task| task.spec.name == who))
     };
     let pieces = run.why.iter().filter(|of| !own(of)).flat_map(|of| {
-        let said = why::head(of, &run.run).into_iter();
+        let said = why::main_sentences(of, &run.run).into_iter();
         let said = said.map(|sentence| Piece::text(format!("{}: {sentence}", of.task)));
-        let causes =
-            why::piece(of).map(|table| Piece::details(format!("Causes of {}", of.task), vec![table]));
+        let causes = why::main_causes_piece(of)
+            .map(|table| Piece::details(format!("Causes of {}", of.task), vec![table]));
         said.chain(causes).collect::<Vec<_>>()
     });
     let lead = "What the kernel itself noted while starts were late.";
@@ -178,12 +182,12 @@ fn lateness_section(result: &DoctorResult) -> Option<Section> {
 
 /// Settings that were tried, and their effects.
 fn changes_section(result: &DoctorResult) -> Section {
-    let said = match (&result.found.tuned, result.skip_reason(DoctorStep::Tune)) {
-        (Some(tuned), _) => trials_text(tuned, result.found.after.is_some()),
+    let said = match (&result.findings.tuned, result.skip_reason(DoctorStep::Tune)) {
+        (Some(tuned), _) => trials_text(tuned, result.findings.after.is_some()),
         (None, Some(why)) => format!("No setting was tried: {}.", words::skip_reason_text(why)),
         (None, None) => "No setting was tried.".into(),
     };
-    let worth = result.found.tuned.iter().flat_map(TuneResult::knobs_worth_keeping).map(|found| {
+    let worth = result.findings.tuned.iter().flat_map(TuneResult::knobs_worth_keeping).map(|found| {
         let effect = found.effects.first().map_or_else(
             || "-".into(),
             |effect| format!("{} in its own measurements", tune::format_change(effect.change)),
@@ -225,7 +229,7 @@ fn trials_text(tuned: &TuneResult, measured_again: bool) -> String {
 
 /// The figures of the settings, in words without percentiles.
 fn figures_text(tuned: &TuneResult) -> String {
-    let figure = tuned.figure();
+    let figure = tuned.deciding_figure();
     let value = |value: f64| tune::format_value(figure, value);
     let most = if tuned.tail == "p99.9" { "999 of 1000" } else { "99 of 100" };
     if let Some((proven, of)) =
@@ -278,7 +282,7 @@ fn since_section(result: &DoctorResult, since: &ChangesSince) -> Section {
         None => "Whether the computer was restarted since the last examination here is not known.",
     };
     let of = |verdict: &PurposeVerdict| {
-        format!("{}. {}", head::verdict_word(verdict.fitness), deciding_sentence(verdict))
+        format!("{}. {}", verdict_word(verdict.fitness), deciding_sentence(verdict))
     };
     let purpose = |before: &PurposeVerdict| {
         let now = result.purposes.iter().find(|found| found.before.purpose == before.purpose)?;
@@ -310,13 +314,13 @@ fn next_section(result: &DoctorResult) -> Section {
 }
 
 fn undo_section(result: &DoctorResult) -> Option<Section> {
-    result.found.tuned.as_ref()?;
+    result.findings.tuned.as_ref()?;
     let mut said = format!(
         "Nothing was left changed: each setting was put back as soon as its measurement was over. If this program was killed: {}.",
-        advice::as_root(result, "jitterlab restore")
+        advice::root_command(result, "jitterlab restore")
     );
     if result.has_setting_worth_keeping() {
-        let restore = advice::as_root(result, "jitterlab restore --kept");
+        let restore = advice::root_command(result, "jitterlab restore --kept");
         said += &format!(" If you copied the settings below / and want them gone: {restore}, then restart.");
     }
     let lead = "Settings are put back by a journal, after a kill too.";
@@ -325,19 +329,20 @@ fn undo_section(result: &DoctorResult) -> Option<Section> {
 
 /// Steps and settings that were left out, and why.
 fn left_out_section(result: &DoctorResult) -> Option<Section> {
-    let steps = result.found.steps.iter().filter_map(|taken| match &taken.skipped {
+    let steps = result.findings.steps.iter().filter_map(|taken| match &taken.skipped {
         None | Some(SkipReason::Nothing) => None,
         Some(why) => Some((words::step_name(taken.step).to_owned(), words::skip_reason_text(why))),
     });
     let mut facts: Vec<(String, String)> = steps.collect();
     let not_tried = |why: &str, wanted: fn(&LeftOut) -> bool| {
-        let left = result.found.tuned.iter().flat_map(|tuned| &tuned.left).filter(|left| wanted(&left.why));
+        let left =
+            result.findings.tuned.iter().flat_map(|tuned| &tuned.left).filter(|left| wanted(&left.why));
         let left: Vec<String> = left.map(|left| tune::words::effect_text(left.knob).to_owned()).collect();
         (!left.is_empty()).then(|| (why.to_owned(), list(&left)))
     };
     facts.extend(not_tried("refused, and so not tried", |why| matches!(why, LeftOut::Refused { .. })));
     facts.extend(not_tried("no time for it (--budget)", |why| matches!(why, LeftOut::NoTime)));
-    let refused = result.found.before.run.refused.iter();
+    let refused = result.findings.before.run.refused.iter();
     // What to do about it is said above, once.
     facts.extend(refused.map(|refused| (refused.what.clone(), format!("refused ({})", refused.why))));
     if facts.is_empty() {

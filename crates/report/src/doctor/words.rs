@@ -7,7 +7,7 @@ use jitterlab_model::units::Human;
 use jitterlab_motion::doctor::{DoctorRequest, DoctorStep, JOBS, Job, SkipReason, TUNES_FROM_NS};
 
 use crate::check::words as checks;
-use crate::dictionary::{serialized_name, word};
+use crate::dictionary::{entry, serialized_name};
 use crate::words::{capitalize, list};
 use crate::wrap::wrap;
 
@@ -26,12 +26,12 @@ pub enum Question {
 
 /// A job, as help and questions name it.
 pub fn job_name(name: &str) -> &'static str {
-    word(&format!("job.{name}"), "name").unwrap_or("something that this jitterlab does not know")
+    entry(&format!("job.{name}"), "name").unwrap_or("something that this jitterlab does not know")
 }
 
 /// A way of doing a job, as questions and the answer name it.
 pub fn method_text(job: &str, way: &str) -> &'static str {
-    word(&format!("job.{job}.way"), way).unwrap_or("a way that this jitterlab does not know")
+    entry(&format!("job.{job}.way"), way).unwrap_or("a way that this jitterlab does not know")
 }
 
 /// A question with its choices; an empty line takes the first one.
@@ -60,7 +60,7 @@ pub fn question_text(number: usize, question: Question) -> String {
     )
 }
 
-/// The answer was none.
+/// Message after an answer that is none of the choices.
 pub fn retry_text(choices: usize) -> String {
     format!("   Please type a number from 1 to {choices}.")
 }
@@ -107,7 +107,7 @@ pub fn other_measurements_warning(report: &CheckReport) -> Option<String> {
 
 /// Text of a step: its `name`, or what it `does`.
 fn step_word(step: DoctorStep, part: &str) -> &'static str {
-    word(&format!("doctor-step.{}", serialized_name(&step)), part).unwrap_or_default()
+    entry(&format!("doctor-step.{}", serialized_name(&step)), part).unwrap_or_default()
 }
 
 pub fn step_name(step: DoctorStep) -> &'static str {
@@ -129,7 +129,7 @@ fn step_position(of: DoctorStep) -> String {
     format!("[{}/{}]", of as usize + 1, DoctorStep::ALL.len())
 }
 
-/// A step was left out.
+/// Message that a step is left out, with the reason.
 pub fn skipped_step_message(of: DoctorStep, why: &SkipReason) -> String {
     format!("{} {} is left out: {}", step_position(of), step_name(of), skip_reason_text(why))
 }

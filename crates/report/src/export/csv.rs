@@ -28,7 +28,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     let known: Vec<SourceFields> = (0..run.info().tasks.len()).map(|task| run.source_fields(task)).collect();
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, is_known, _)| tasks.iter().any(|task| is_known(&known[*task]))).collect();
-    let losses = rows::begin_summary(run, tasks)?;
+    let losses = rows::summary_of_unkept(run, tasks)?;
     let machine = if run.info().labels.is_empty() { Vec::new() } else { machine_labels(run.info()) };
     write!(out, "task")?;
     columns.iter().try_for_each(|(name, ..)| write!(out, ",{name}"))?;

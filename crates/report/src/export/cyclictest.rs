@@ -21,7 +21,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     let column = |task: usize| of.iter().position(|one| one.task == task).unwrap_or(0);
     let mut rows: Vec<Vec<u64>> = Vec::new();
     let mut overflows: Vec<u64> =
-        of.iter().map(|one| one.all.beyond().map_or(0, |beyond| beyond.count)).collect();
+        of.iter().map(|one| one.all.values_beyond_bins().map_or(0, |beyond| beyond.count)).collect();
     let (mut negative, mut above) = (0, 0);
     for_each_latency(run, &of, |seen| {
         negative += if seen.latency_ns < 0 { seen.count } else { 0 };
@@ -67,7 +67,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     Ok(exported)
 }
 
-/// In whole microseconds, none below 0.
+/// Whole microseconds of a time, at least 0.
 fn whole_microseconds(ns: i64) -> i64 {
     ns.max(0) / 1_000
 }

@@ -32,8 +32,8 @@ impl TaskLatencies {
             let whole = figures.min_ns.is_some() && figures.max_ns.is_some() && figures.mean_ns.is_some();
             if whole && all.has_percentiles() {
                 exported.values += all.count();
-                exported.record_loss(all.beyond().map_or(0, |beyond| beyond.count), |count| Loss::Beyond {
-                    count,
+                exported.record_loss(all.values_beyond_bins().map_or(0, |beyond| beyond.count), |count| {
+                    Loss::Beyond { count }
                 });
                 known.push(TaskLatencies { task, summary, all });
             } else {
@@ -60,18 +60,18 @@ pub(super) struct LatencyCount {
     pub count: u64,
 }
 
-/// Hands every latency of these tasks to `see`, each task's in order of time: exact where activations are kept, else the upper
+/// Hands every latency of these tasks to `call`, each task's in order of time: exact where activations are kept, else the upper
 /// edge of its bin, as for percentiles.
 pub(super) fn for_each_latency(
     run: &Run,
     of: &[TaskLatencies],
-    mut see: impl FnMut(LatencyCount),
+    mut call: impl FnMut(LatencyCount),
 ) -> Result<(), Error> {
     let wanted = |task: usize| of.iter().any(|one| one.task == task);
     let kept = |task: usize| wanted(task) && run.keeps_all_rows(task);
     run.for_each_batch(Columns::TIMING, |task, rows| {
         for a in rows.iter().filter(|_| kept(task)) {
-            see(LatencyCount { task, at_ns: Some(a.due_ns), latency_ns: a.latency_ns(), count: 1 });
+            call(LatencyCount { task, at_ns: Some(a.due_ns), latency_ns: a.latency_ns(), count: 1 });
         }
     })?;
     let mut sliced = false;
@@ -81,7 +81,7 @@ pub(super) fn for_each_latency(
         let Some(stored) = slice.of(Quantity::Latency).filter(|_| wanted(task)) else { return };
         for &(high_ns, count) in &stored.bins {
             let latency_ns = high_ns.clamp(stored.moments.min_ns, stored.moments.max_ns);
-            see(LatencyCount { task, at_ns, latency_ns, count });
+            call(LatencyCount { task, at_ns, latency_ns, count });
         }
     })?;
     for TaskLatencies { task, summary, all } in
@@ -95,7 +95,7 @@ pub(super) fn for_each_latency(
             let high_ns =
                 if is_whole { (bin.high_ns + 1).div_euclid(US_NS) * US_NS - 1 } else { bin.high_ns };
             let latency_ns = high_ns.clamp(min_ns, max_ns);
-            see(LatencyCount { task: *task, at_ns: None, latency_ns, count: bin.count });
+            call(LatencyCount { task: *task, at_ns: None, latency_ns, count: bin.count });
         }
     }
     Ok(())

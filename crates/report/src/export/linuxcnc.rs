@@ -11,7 +11,7 @@ use jitterlab_runs::{OneTask, Run};
 
 use super::description::machine_comments;
 use super::{ExportOptions, ExportSummary, Loss, words};
-use crate::{head, purpose};
+use crate::{conclusion, purpose};
 
 /// The purpose of LinuxCNC's usual servo thread.
 const SERVO: &str = "servo-thread";
@@ -24,7 +24,7 @@ pub(super) fn write(
 ) -> Result<ExportSummary, Error> {
     let drive = match &asked.drive {
         Some(drive) => drive.clone(),
-        None => catalog::known("stepconf")?,
+        None => catalog::known_device("stepconf")?,
     };
     let (base, servo) = (base_thread(run, tasks, &drive)?, servo_period(run, tasks)?);
     let mut exported = ExportSummary {
@@ -111,7 +111,7 @@ fn servo_period(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), Stri
         }
         Some((of, ..)) => Err(words::undecided_sentence(
             SERVO,
-            &head::untested_reason(&analysis.run, std::slice::from_ref(of)),
+            &conclusion::untested_reason(&analysis.run, std::slice::from_ref(of)),
         )),
         None => Err(words::SIMULATED.into()),
     })

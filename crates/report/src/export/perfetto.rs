@@ -56,12 +56,12 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
 }
 
 fn write_activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<ExportSummary, Error> {
-    let losses = rows::begin_summary(run, tasks)?;
-    events.write(&Event::name("process_name", ACTIVATIONS_PROCESS, 0, "tasks"))?;
+    let losses = rows::summary_of_unkept(run, tasks)?;
+    events.write(&Event::naming("process_name", ACTIVATIONS_PROCESS, 0, "tasks"))?;
     for task in tasks {
         let (of, track) = (&run.info().tasks[*task].spec.name, FIRST_TRACK + 2 * *task as u64);
-        events.write(&Event::name("thread_name", ACTIVATIONS_PROCESS, track, of))?;
-        events.write(&Event::name("thread_name", ACTIVATIONS_PROCESS, track + 1, &format!("{of} due")))?;
+        events.write(&Event::naming("thread_name", ACTIVATIONS_PROCESS, track, of))?;
+        events.write(&Event::naming("thread_name", ACTIVATIONS_PROCESS, track + 1, &format!("{of} due")))?;
     }
     let curves: Vec<String> =
         run.info().tasks.iter().map(|task| format!("{} latency", task.spec.name)).collect();
@@ -117,7 +117,7 @@ struct Event<'a, A = Value> {
 }
 
 impl<'a, A> Event<'a, A> {
-    fn at(
+    fn timed(
         ph: &'static str,
         track: (u64, u64),
         ns: i64,
@@ -129,7 +129,7 @@ impl<'a, A> Event<'a, A> {
     }
 
     fn instant(track: (u64, u64), at_ns: i64, name: &'a str, about: Option<A>) -> Self {
-        Event { s: Some("t"), ..Event::at("i", track, at_ns, name, about) }
+        Event { s: Some("t"), ..Event::timed("i", track, at_ns, name, about) }
     }
 
     fn slice(
@@ -139,13 +139,13 @@ impl<'a, A> Event<'a, A> {
         name: impl Into<Cow<'a, str>>,
         about: Option<A>,
     ) -> Self {
-        Event { dur: Some(microseconds(ns)), ..Event::at("X", track, at_ns, name, about) }
+        Event { dur: Some(microseconds(ns)), ..Event::timed("X", track, at_ns, name, about) }
     }
 }
 
 impl<'a> Event<'a> {
     /// The name of a process or track.
-    fn name(kind: &'a str, pid: u64, tid: u64, name: &str) -> Self {
+    fn naming(kind: &'a str, pid: u64, tid: u64, name: &str) -> Self {
         let args = Some(json!({ "name": name }));
         Event { ph: "M", pid, tid, name: kind.into(), ts: None, dur: None, s: None, args }
     }
@@ -191,7 +191,7 @@ fn write_activation(
             None,
         ))?;
         let ns = row.latency_ns();
-        events.write(&Event::at(
+        events.write(&Event::timed(
             "C",
             (ACTIVATIONS_PROCESS, 0),
             row.start_ns,
@@ -209,10 +209,10 @@ fn write_activation(
 
 /// The events of these tasks: number, name and causes of each.
 fn late_start_events<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) -> Vec<Event<'a>> {
-    let mut events = vec![Event::name("process_name", LATE_STARTS_PROCESS, 0, "late starts")];
+    let mut events = vec![Event::naming("process_name", LATE_STARTS_PROCESS, 0, "late starts")];
     let mut spans = BTreeSet::new();
     for (number, task, of) in tasks {
-        events.push(Event::name("thread_name", LATE_STARTS_PROCESS, number, task));
+        events.push(Event::naming("thread_name", LATE_STARTS_PROCESS, number, task));
         push_latency_slices(number, of, &mut events);
         for late in &of.worst_starts {
             for span in &late.spans {
@@ -225,9 +225,9 @@ fn late_start_events<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCaus
     let cpus: BTreeSet<u16> = spans.iter().map(|span| span.0).collect();
     for cpu in cpus {
         let process = FIRST_CPU_PROCESS + u64::from(cpu);
-        events.push(Event::name("process_name", process, 0, &format!("CPU {cpu}")));
+        events.push(Event::naming("process_name", process, 0, &format!("CPU {cpu}")));
         let lanes = TRACKS.iter().zip(1..);
-        events.extend(lanes.map(|((_, lane), thread)| Event::name("thread_name", process, thread, lane)));
+        events.extend(lanes.map(|((_, lane), thread)| Event::naming("thread_name", process, thread, lane)));
     }
     let thread =
         |lane| TRACKS.iter().position(|(known, _)| *known == lane).map_or(0, |place| place as u64 + 1);

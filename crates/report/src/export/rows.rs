@@ -6,22 +6,25 @@ use jitterlab_runs::{Columns, Run};
 use super::{ExportSummary, Loss};
 
 /// Reports activations of these tasks that the run does not keep.
-pub(super) fn begin_summary(run: &Run, tasks: &[usize]) -> Result<ExportSummary, Error> {
+pub(super) fn summary_of_unkept(run: &Run, tasks: &[usize]) -> Result<ExportSummary, Error> {
     let mut exported = ExportSummary::default();
     let name = |task: usize| run.info().tasks[task].spec.name.clone();
-    let bare: Vec<usize> =
-        tasks.iter().copied().filter(|task| run.rows(*task) == 0 && !run.keeps_all_rows(*task)).collect();
+    let bare: Vec<usize> = tasks
+        .iter()
+        .copied()
+        .filter(|task| run.row_count(*task) == 0 && !run.keeps_all_rows(*task))
+        .collect();
     if bare.len() == tasks.len() {
         return Err(run.needs_activations());
     }
     exported.losses.extend(bare.into_iter().map(|task| Loss::LeftOut { task: name(task) }));
-    if tasks.iter().any(|task| run.rows(*task) > 0 && !run.keeps_all_rows(*task)) {
+    if tasks.iter().any(|task| run.row_count(*task) > 0 && !run.keeps_all_rows(*task)) {
         exported.losses.push(Loss::OnlySpikes);
     }
     Ok(exported)
 }
 
-/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Their [`begin_summary`] are
+/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Their [`summary_of_unkept`] are
 /// determined before anything is written, so that a refused export leaves nothing behind.
 pub(super) fn for_each_batch(
     run: &Run,

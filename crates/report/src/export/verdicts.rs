@@ -6,7 +6,7 @@ use jitterlab_runs::{OutlookRequest, Run};
 
 use super::ExportOptions;
 use crate::junit::TestCase;
-use crate::{head, purpose, requirement};
+use crate::{conclusion, purpose, requirement};
 
 /// A case for each requirement and task, and for each purpose. At least one.
 pub(super) fn test_cases(run: &Run, tasks: &[usize], asked: &ExportOptions) -> Result<Vec<TestCase>, Error> {
@@ -32,7 +32,7 @@ pub(super) fn test_cases(run: &Run, tasks: &[usize], asked: &ExportOptions) -> R
                 fitness: of.fitness,
                 said: match (of.untested, decided) {
                     (None, Some(decision)) => purpose::decision_sentence(&of.purpose, decision, 1),
-                    _ => format!("{}.", head::untested_reason(&analysis.run, std::slice::from_ref(of))),
+                    _ => format!("{}.", conclusion::untested_reason(&analysis.run, std::slice::from_ref(of))),
                 },
             }
         };

@@ -6,7 +6,7 @@ use jitterlab_runs::Run;
 
 use super::{ExportSummary, Format, Loss};
 use crate::warnings::warning_sentence;
-use crate::words::{count, exact, plural, time};
+use crate::words::{count, exact_time, plural, time};
 
 /// Help text of a format: contents and readers.
 pub fn format_help(format: Format) -> &'static str {
@@ -34,7 +34,7 @@ pub fn summary_text(format: Format, exported: &ExportSummary, warnings: &[Warnin
     let what = match format {
         Format::Csv => plural(exported.values, "activation"),
         Format::Cyclictest | Format::Hdr | Format::OpenMetrics | Format::Prometheus => {
-            latencies(exported.values)
+            latency_count_text(exported.values)
         }
         Format::TraceDat => plural(exported.late_starts, "late start"),
         Format::Perfetto if exported.late_starts > 0 => plural(exported.late_starts, "late start"),
@@ -52,18 +52,21 @@ fn loss_text(format: Format, loss: &Loss) -> String {
         Loss::Negative { count } => {
             format!(
                 "{} below 0 (early wake-ups) as 0, since {format} has none below",
-                latencies_count(*count)
+                latencies_count_clause(*count)
             )
         }
         Loss::Overflow { count, above_ns } => {
             format!(
                 "{} above {}, where {format} ends, only in its overflows",
-                latencies_count(*count),
-                exact(*above_ns)
+                latencies_count_clause(*count),
+                exact_time(*above_ns)
             )
         }
         Loss::Beyond { count } => {
-            format!("{} in no bin: the source tells only between what they lie", latencies_count(*count))
+            format!(
+                "{} in no bin: the source tells only between what they lie",
+                latencies_count_clause(*count)
+            )
         }
         Loss::OnlySpikes => {
             "the run keeps its spikes and their neighbours alone: no other activation is in it".into()
@@ -85,12 +88,12 @@ fn loss_text(format: Format, loss: &Loss) -> String {
     }
 }
 
-fn latencies_count(number: u64) -> String {
+fn latencies_count_clause(number: u64) -> String {
     let counts = if number == 1 { "counts" } else { "count" };
-    format!("{} {counts}", latencies(number))
+    format!("{} {counts}", latency_count_text(number))
 }
 
-fn latencies(number: u64) -> String {
+fn latency_count_text(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "latency" } else { "latencies" })
 }
 
@@ -147,7 +150,7 @@ pub(super) fn no_base_thread_reason(task: &str, why: NoBasePeriod) -> String {
         NoBasePeriod::Untold => format!("The source does not say how late {task} came at worst."),
         NoBasePeriod::Policy => format!("NOT real time: {task} ran under an ordinary policy."),
         NoBasePeriod::Period { period_ns } => {
-            format!("{task} came every {}, a step generator every 25 to 100 µs.", exact(period_ns))
+            format!("{task} came every {}, a step generator every 25 to 100 µs.", exact_time(period_ns))
         }
         NoBasePeriod::Length { ticks } => {
             format!("The run is too short: it takes {} of {task} to tell.", plural(ticks, "tick"))

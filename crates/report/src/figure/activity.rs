@@ -50,14 +50,14 @@ fn activity_chart(late: &LateEvent) -> Chart {
     for (place, (lane, _, class)) in ROWS.iter().enumerate() {
         let here = longest.iter().filter(|ran| ran.context == *lane);
         let spans = here.map(|ran| span(ran.at_ns, ran.ns, place, ran.name.clone())).collect();
-        layers.push(Layer::coloured("", marks::colour(*class), Shape::Spans(spans)));
+        layers.push(Layer::coloured("", marks::class_colour(*class), Shape::Spans(spans)));
     }
     let causes: Vec<&Cause> = late.parts.iter().map(|part| &part.cause).collect();
-    layers.extend(late.parts.iter().zip(marks::letters(&causes)).map(|(part, letter)| {
+    layers.extend(late.parts.iter().zip(marks::cause_letters(&causes)).map(|(part, letter)| {
         let function = part.function.as_ref().map_or(String::new(), |name| format!(" in {name}"));
-        let words = format!("{letter} {}{function}", why::cause(&part.cause));
+        let words = format!("{letter} {}{function}", why::cause_text(&part.cause));
         let spans = vec![span(part.at_ns, part.ns, ROWS.len(), words)];
-        Layer::coloured("", marks::colour(part.cause.class), Shape::Spans(spans))
+        Layer::coloured("", marks::class_colour(part.cause.class), Shape::Spans(spans))
     }));
     let marks = vec![(0.0, "due".into()), (late.latency_ns as f64, "start".into())];
     layers.push(Layer::new("", 5, Shape::Marks(marks)));

@@ -8,12 +8,12 @@ use crate::run_view::PageRun;
 use crate::section::Piece;
 
 /// Chart of the autocorrelation of the tasks with enough activations in a row.
-pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
+pub(super) fn autocorrelation_pieces(runs: &[PageRun]) -> Vec<Piece> {
     let mut layers = Vec::new();
     let mut listed = Vec::new();
     for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
         let values = &task.patterns.dependence.autocorrelation;
-        let longest = task.scan.windows.pieces().iter().map(Vec::len).max().unwrap_or(0);
+        let longest = task.scan.windows.stretch_values().iter().map(Vec::len).max().unwrap_or(0);
         if values.len() < 3 {
             continue;
         }

@@ -29,13 +29,13 @@ fn run_pieces(run: &PageRun, why: &RunWhy, many_runs: bool) -> Vec<Piece> {
 
 fn task_pieces(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs: bool) -> Vec<Piece> {
     let name = if many_runs { format!("{}, {}", run.label, of.task) } else { of.task.clone() };
-    let mut pieces = vec![Piece::text(format!("{name}: {}", why::head(of, &why.run).join(" ")))];
+    let mut pieces = vec![Piece::text(format!("{name}: {}", why::main_sentences(of, &why.run).join(" ")))];
     pieces.extend(causes_chart(run, of, &name).map(Piece::Figure));
     let lanes = activity::activity_figures(&of.events, |late| (late.due_ns - run.origin_ns()) as f64);
     if !lanes.is_empty() {
         pieces.push(Piece::Choice { label: format!("{name}: what ran around start"), figures: lanes });
     }
-    pieces.extend(why::pieces(of, why, task));
+    pieces.extend(why::task_pieces(of, why, task));
     pieces
 }
 
@@ -56,10 +56,11 @@ fn causes_chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
         };
         points[place].push([(late.due_ns - origin_ns) as f64, late.latency_ns as f64]);
     }
-    let letters = why::marks::letters(&causes).into_iter().chain([why::marks::OTHER, why::marks::USUAL]);
-    let names = causes.iter().map(|cause| why::cause(cause));
+    let letters =
+        why::marks::cause_letters(&causes).into_iter().chain([why::marks::OTHER, why::marks::USUAL]);
+    let names = causes.iter().map(|cause| why::cause_text(cause));
     let names = names.chain(["other causes".into(), "the usual way only".into()]);
-    let colours = causes.iter().map(|cause| why::marks::colour(cause.class));
+    let colours = causes.iter().map(|cause| why::marks::class_colour(cause.class));
     let colours = colours.chain([why::marks::OTHERS, why::marks::OTHERS]);
     let layers: Vec<Layer> = letters
         .zip(names)
@@ -80,7 +81,7 @@ fn causes_chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
             time(of.events.iter().map(|late| late.latency_ns).min().unwrap_or(0) as f64)
         ),
         x: Axis::linear("time").time(),
-        y: Axis::span(format!("{name}: latency"), 1, true),
+        y: Axis::time_from(format!("{name}: latency"), 1, true),
         layers,
         height: 300,
     })

@@ -4,7 +4,7 @@ use jitterlab_analysis::compare::{Comparison, compare};
 use jitterlab_analysis::scan::TaskScan;
 
 use crate::comparison;
-use crate::head::Head;
+use crate::conclusion::Conclusion;
 use crate::run_view::PageRun;
 use crate::section::Section;
 
@@ -15,8 +15,8 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     )
 }
 
-pub(crate) fn conclusion(runs: &[PageRun]) -> Option<Head> {
-    comparison::head::runs_head(
+pub(crate) fn conclusion(runs: &[PageRun]) -> Option<Conclusion> {
+    comparison::conclusion::runs_conclusion(
         &task_comparisons(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>(),
     )
 }

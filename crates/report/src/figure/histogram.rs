@@ -37,7 +37,7 @@ fn histogram_chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Op
     Some(Chart {
         name: "histogram".into(),
         caption: joint_caption(quantity, tasks),
-        x: Axis::span(quantity::name(quantity), low_ns, all().any(has_far_outliers)),
+        x: Axis::time_from(quantity::name(quantity), low_ns, all().any(has_far_outliers)),
         y: Axis::log("count").with_other_scale(Scale::Linear),
         layers: layers.chain(cluster_boxes(quantity, tasks)).chain(limits).collect(),
         height: 460,

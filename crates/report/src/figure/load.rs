@@ -1,6 +1,6 @@
 //! Processor load against the period A of early wake-ups: measured, and by equation 1 of the NIST paper.
 
-use crate::words::{exact, share};
+use crate::words::{exact_time, share};
 use jitterlab_analysis::compensation::nist;
 use jitterlab_analysis::expectation::LoadPoint;
 use jitterlab_model::units::Human;
@@ -45,7 +45,7 @@ pub fn extra_load_curve(
         name: "load-curve".into(),
         caption: format!(
             "Waking every A and polling in the last A before the due time, the NIST paper's way, period {}: processor load beyond that of the uncompensated task. Equation 1 polls the last A in full. Least by equations 2 and 3: {} at A = {}.{hidden}",
-            exact(period_ns),
+            exact_time(period_ns),
             share(least),
             Human(best_ns)
         ),

@@ -25,11 +25,11 @@ use std::str::FromStr;
 use jitterlab_model::{Error, Quantity};
 
 use crate::chart::Chart;
-use crate::dictionary::word;
+use crate::dictionary::entry;
 use crate::document::Document;
+use crate::parallel::run_in_parallel;
 use crate::run_view::PageRun;
 use crate::section::{Piece, Section};
-use crate::side_by_side::side_by_side;
 pub(crate) use comparison::conclusion;
 pub(crate) use series::STATUS;
 
@@ -61,10 +61,10 @@ const FIGURES: &[Figure] = &[
     Figure { name: "causes", source: Source::Section(causes::section) },
     Figure::HISTOGRAM,
     Figure { name: "percentiles", source: Source::Quantity(percentiles::charts) },
-    Figure { name: "pairs", source: Source::Pieces(pairs::pieces) },
-    Figure { name: "autocorrelation", source: Source::Pieces(autocorrelation::pieces) },
-    Figure { name: "spectrum", source: Source::Pieces(spectrum::pieces) },
-    Figure { name: "time-error", source: Source::Pieces(time_error::pieces) },
+    Figure { name: "pairs", source: Source::Pieces(pairs::pairs_pieces) },
+    Figure { name: "autocorrelation", source: Source::Pieces(autocorrelation::autocorrelation_pieces) },
+    Figure { name: "spectrum", source: Source::Pieces(spectrum::spectrum_pieces) },
+    Figure { name: "time-error", source: Source::Pieces(time_error::time_error_pieces) },
     Figure { name: "prediction", source: Source::Section(prediction::section) },
     Figure { name: "comparison", source: Source::Section(comparison::section) },
     from_result("compensation"),
@@ -87,7 +87,8 @@ pub(crate) fn sections(runs: &[PageRun]) -> Vec<Section> {
     // Pairs of neighbours, the last of the first, take as long as all that follow.
     let (first, later) = FIGURES.split_at(5);
     let drawn = |figures: &[Figure]| figures.iter().filter_map(|figure| figure.section(runs)).collect();
-    let (mut sections, later): (Vec<Section>, Vec<Section>) = side_by_side(|| drawn(first), || drawn(later));
+    let (mut sections, later): (Vec<Section>, Vec<Section>) =
+        run_in_parallel(|| drawn(first), || drawn(later));
     sections.extend(later);
     sections
 }
@@ -103,10 +104,10 @@ impl Figure {
             Source::Section(section) => return section(runs),
             Source::Pieces(pieces) => pieces(runs),
             Source::Quantity(charts) => task::quantity_choice(|quantity| charts(quantity, runs).pop()),
-            Source::Series => series::pieces(runs),
+            Source::Series => series::series_pieces(runs),
             Source::Result => Vec::new(),
         };
-        let words = |table: &str| word(table, self.name).unwrap_or(self.name);
+        let words = |table: &str| entry(table, self.name).unwrap_or(self.name);
         (!pieces.is_empty()).then(|| Section::new(self.name, words("figure"), words("figure-lead"), pieces))
     }
 
@@ -133,7 +134,7 @@ impl Figure {
             Source::Result => named(&mut documents.iter().flat_map(|document| &document.sections)),
         };
         if charts.is_empty() {
-            let needs = word("figure-needs", self.name).unwrap_or("a run with values of the quantity");
+            let needs = entry("figure-needs", self.name).unwrap_or("a run with values of the quantity");
             return Err(Error::not_measured(format!("nothing to draw: {} needs {needs}", self.name)));
         }
         Ok(charts)

@@ -15,7 +15,7 @@ use crate::section::Piece;
 const CELLS_PER_SIDE: usize = 121;
 
 /// One figure for each task, where it has enough activations.
-pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
+pub(super) fn pairs_pieces(runs: &[PageRun]) -> Vec<Piece> {
     let charts = tasks(runs).filter_map(|t| pairs_chart(&t.name, &period_error_pairs(t.task)));
     charts.map(Piece::Figure).collect()
 }
@@ -27,14 +27,14 @@ fn pairs_chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
     // Equal axes, on which both a microsecond and a millisecond show.
     let axis = |title: &str| Axis::new(title, Scale::SignedLog).time();
     let (x, y) = (axis("period error"), axis("the next one"));
-    let place = |ns: i64| x.place(ns as f64).unwrap_or(0.0);
+    let place = |ns: i64| x.position(ns as f64).unwrap_or(0.0);
     let far = pairs.iter().flat_map(|(a, b)| [a, b]).map(|ns| place(*ns).abs()).fold(1.0, f64::max);
     let width = 2.0 * far / (CELLS_PER_SIDE - 1) as f64;
     // The middle one is around zero.
     let cell = |ns: i64| ((place(ns) + far) / width).round() as usize;
     let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     pairs.iter().for_each(|(a, b)| *counts.entry((cell(*a), cell(*b))).or_default() += 1);
-    let at = |cell: usize| x.value(cell as f64 * width - far);
+    let at = |cell: usize| x.value_at(cell as f64 * width - far);
     let decades = f64::from(counts.values().max()?.max(&10).ilog10() + 1);
     let shade = |count: u64| (count as f64).log10() / decades;
     let words = |(a, b): (usize, usize), pairs: u64| {
@@ -60,7 +60,7 @@ fn pairs_chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
             Layer::new(
                 "",
                 0,
-                Shape::Frames(vec![[x.value(-far), x.value(-far), x.value(far), x.value(far)]]),
+                Shape::Frames(vec![[x.value_at(-far), x.value_at(-far), x.value_at(far), x.value_at(far)]]),
             ),
             Layer::new("", 0, Shape::Cells(cells)),
         ],

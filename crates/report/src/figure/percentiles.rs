@@ -21,7 +21,7 @@ fn percentile_curve(values: &Distribution) -> Vec<(f64, i64)> {
         curve.push((n as f64 / above.max(1) as f64, bin.high_ns.min(largest)));
     }
     // Of those above the last bin the largest is known, or nothing.
-    let beyond = values.beyond().filter(|beyond| beyond.count > 0).and_then(|_| values.max_ns());
+    let beyond = values.values_beyond_bins().filter(|beyond| beyond.count > 0).and_then(|_| values.max_ns());
     curve.extend(beyond.map(|largest| (n as f64, largest)));
     curve
 }
@@ -58,7 +58,7 @@ pub(super) fn curves_chart(
         name: "percentiles".into(),
         caption,
         x: Axis::new("share of values that are not above", Scale::NamedLog(shares.collect())),
-        y: Axis::span(quantity::name(quantity), low_ns, low_ns > 0 && high_ns > 30 * low_ns),
+        y: Axis::time_from(quantity::name(quantity), low_ns, low_ns > 0 && high_ns > 30 * low_ns),
         layers: layers.collect(),
         height: 460,
     })

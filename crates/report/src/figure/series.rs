@@ -41,7 +41,7 @@ pub(crate) const STATUS: Status = Status {
 };
 
 /// The series of each task, to choose from; for these the page carries finer detail.
-pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
+pub(super) fn series_pieces(runs: &[PageRun]) -> Vec<Piece> {
     let spans = QUANTITIES.map(|quantity| ValueRange::new(&tasks_with_values(quantity, runs)));
     let most = (FIRST_COLUMNS / runs.len().max(1)).max(LEAST_COLUMNS);
     let shown = |task: Task<'_>| {
@@ -146,7 +146,7 @@ fn page_chart(
     span: &ValueRange,
     most: usize,
 ) -> Option<Chart> {
-    let values = task.task.scan.timing.of(quantity);
+    let values = task.task.scan.timing.distribution(quantity);
     let mut chart = series_chart(task, &values, row, quantity, span, most)?;
     if row > 0 {
         chart.caption = String::new();
@@ -171,7 +171,7 @@ impl ValueRange {
     }
 
     fn axis(&self, quantity: Quantity) -> Axis {
-        let axis = Axis::span(quantity::name(quantity), self.low_ns, self.log);
+        let axis = Axis::time_from(quantity::name(quantity), self.low_ns, self.log);
         axis.with_values_shown([self.low_ns as f64, self.high_ns as f64])
     }
 }

@@ -17,7 +17,7 @@ const MAX_NAMED: usize = 6;
 const MAX_POINTS: usize = 1_000;
 
 /// One figure for each task that has a spectrum.
-pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
+pub(super) fn spectrum_pieces(runs: &[PageRun]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for Task { name, run, task, .. } in tasks(runs) {
         let patterns = &task.patterns;

@@ -7,12 +7,12 @@ use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Gap, Quantity, RunInfo};
 
 use crate::chart::{Chart, Layer};
-use crate::head::quoted_purpose;
+use crate::conclusion::quoted_purpose;
 use crate::loads;
 use crate::quantity;
 use crate::run_view::{PageRun, PageTask};
 use crate::section::{FigureOption, Piece};
-use crate::words::{count, exact, known_count, time};
+use crate::words::{count, exact_time, known_count, time};
 
 /// A task of a run with its name in the figure.
 pub(crate) struct Task<'a> {
@@ -37,7 +37,7 @@ pub(crate) fn tasks(runs: &[PageRun]) -> impl Iterator<Item = Task<'_>> {
 pub(super) fn tasks_with_values(quantity: Quantity, runs: &[PageRun]) -> Vec<(Task<'_>, Distribution)> {
     tasks(runs)
         .map(|task| {
-            let values = task.task.scan.timing.of(quantity).into_owned();
+            let values = task.task.scan.timing.distribution(quantity).into_owned();
             (task, values)
         })
         .filter(|(_, values)| values.count() > 0)
@@ -74,7 +74,7 @@ impl Task<'_> {
         let is_in_period =
             matches!(quantity, Quantity::Latency | Quantity::CorrectedLatency | Quantity::Execution);
         if knows_period && is_in_period {
-            let words = format!("period {}", exact(summary.period_ns));
+            let words = format!("period {}", exact_time(summary.period_ns));
             limits.push((summary.period_ns as f64, words, Layer::PERIOD));
         }
         let measure = match quantity {
@@ -123,9 +123,9 @@ impl Task<'_> {
         let period = match () {
             () if summary.unknown.contains(&Gap::Grid) => "not periodic".into(),
             () if summary.unknown.contains(&Gap::Period) => "period unknown".into(),
-            () => format!("period {}", exact(summary.period_ns)),
+            () => format!("period {}", exact_time(summary.period_ns)),
         };
-        let (load, missed) = (loads::run_load(info), known_count(summary.missed));
+        let (load, missed) = (loads::run_load_text(info), known_count(summary.missed));
         [length, period, format!("load {load}"), how, format!("{missed} missed")]
     }
 }

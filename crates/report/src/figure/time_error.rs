@@ -9,7 +9,7 @@ use crate::run_view::PageRun;
 use crate::section::Piece;
 
 /// Chart of MTIE and TDEV of the tasks with enough activations in a row.
-pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
+pub(super) fn time_error_pieces(runs: &[PageRun]) -> Vec<Piece> {
     let mut layers = Vec::new();
     let mut listed = Vec::new();
     for (number, Task { name, task, .. }) in tasks(runs).enumerate() {

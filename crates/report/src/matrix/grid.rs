@@ -28,7 +28,7 @@ fn axes(matrix: &Matrix) -> (Vec<u16>, Vec<u16>) {
 }
 
 /// The values of all tasks in a cell, in microseconds.
-fn values(
+fn cell_values(
     matrix: &Matrix,
     condition: &str,
     column: u16,
@@ -67,7 +67,7 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
     let (columns, rows) = axes(matrix);
     let places = rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column)));
     let cells: Vec<Option<Vec<f64>>> =
-        places.map(|(row, column)| values(matrix, condition, column, row, statistic)).collect();
+        places.map(|(row, column)| cell_values(matrix, condition, column, row, statistic)).collect();
     if cells.iter().all(Option::is_none) {
         return Vec::new();
     }
@@ -122,7 +122,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
     let places: Vec<_> = places.collect();
     let found = |condition: &str| -> Vec<Option<Vec<f64>>> {
         let value = |(_, row, _, column): &(usize, u16, usize, u16)| {
-            values(matrix, condition, *column, *row, statistic)
+            cell_values(matrix, condition, *column, *row, statistic)
         };
         places.iter().map(value).collect()
     };

@@ -62,9 +62,12 @@ fn the_table_is_the_report_s() {
     let rows = text.lines().filter(|line| line.trim_start().starts_with("0 "));
     let rows: Vec<Vec<&str>> = rows.map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows, [["0", "1.2/1.8", "5.5/6.0"], ["0", "2.5/3.5", "11.0/12.0"]]);
-    let head = head(&result(&matrix(2, 2), None)).unwrap();
-    assert_eq!(head.verdict, "BEST as seen: both on CPU 0; one repetition shows no spread.");
-    assert!(head.number.starts_with("p99.9: servo 1.25 µs, base 1.75 µs; worst placement"), "{head:?}");
+    let conclusion = conclusion(&result(&matrix(2, 2), None)).unwrap();
+    assert_eq!(conclusion.verdict, "BEST as seen: both on CPU 0; one repetition shows no spread.");
+    assert!(
+        conclusion.number.starts_with("p99.9: servo 1.25 µs, base 1.75 µs; worst placement"),
+        "{conclusion:?}"
+    );
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn a_host_of_64_cpus_is_planned_shown_and_explained() {
     let facts = server();
     // One hour for two loads, three repetitions, 10 s each: 4096 pairs would take 68 hours.
     let affordable = 3_600 / (10 * 2 * 3);
-    let proposal = propose(&facts, &facts.usable(), 2, affordable);
+    let proposal = propose(&facts, &facts.usable_cpus(), 2, affordable);
     let chosen = cpu_choice_sentence(&proposal, "");
     assert!(chosen.contains("of 64 CPUs"), "{chosen}");
     let places = placements(&proposal.cpus, 2);

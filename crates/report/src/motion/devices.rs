@@ -4,20 +4,20 @@ use jitterlab_motion::catalog::{Devices, Entry};
 use jitterlab_motion::servo::PlantFigures;
 use jitterlab_motion::stepper::{Drive, Motor, StepperDevices};
 
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::section::{Cell, Piece, Section};
 use crate::words::plural;
 
 impl Present for StepperDevices {
     const KIND: &'static str = "stepper-devices";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         None
     }
 
     fn sections(&self) -> Vec<Section> {
-        let pieces = [MOTORS.pieces(&self.motors), DRIVES.pieces(&self.drives)].concat();
+        let pieces = [MOTORS.device_pieces(&self.motors), DRIVES.device_pieces(&self.drives)].concat();
         vec![devices_section("motors", "Motors and drives", pieces)]
     }
 }
@@ -25,12 +25,12 @@ impl Present for StepperDevices {
 impl Present for Devices<PlantFigures> {
     const KIND: &'static str = "plants";
 
-    fn head(&self) -> Option<Head> {
+    fn conclusion(&self) -> Option<Conclusion> {
         None
     }
 
     fn sections(&self) -> Vec<Section> {
-        vec![devices_section("plants", "Plants", PLANTS.pieces(self))]
+        vec![devices_section("plants", "Plants", PLANTS.device_pieces(self))]
     }
 }
 
@@ -79,7 +79,7 @@ const PLANTS: Table<PlantFigures> = Table {
 
 impl<D> Table<D> {
     /// The devices one a line, the folder for the user's own, and an example to start from.
-    fn pieces(&self, devices: &Devices<D>) -> Vec<Piece> {
+    fn device_pieces(&self, devices: &Devices<D>) -> Vec<Piece> {
         let row = |entry: &Entry<D, String>| match &entry.device {
             Ok(device) => {
                 let name = if entry.own { format!("{} (yours)", entry.name) } else { entry.name.clone() };

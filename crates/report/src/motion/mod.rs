@@ -10,17 +10,17 @@ mod servo_tables;
 pub(crate) mod servo_verdict;
 pub(crate) mod stepper;
 mod stepper_charts;
-pub(crate) mod stepper_head;
+pub(crate) mod stepper_conclusion;
 
 use jitterlab_analysis::Caveat;
 use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::JudgedRun;
 
 use crate::caveats::caveat_clause;
-use crate::head::{quoted_purpose, verdict_word};
+use crate::conclusion::{quoted_purpose, verdict_word};
 use crate::section::Piece;
 use crate::warnings::warning_sentence;
-use crate::words;
+use crate::words::{self, list_some};
 
 /// Clauses as paragraphs.
 fn paragraphs(clauses: impl IntoIterator<Item = String>) -> impl Iterator<Item = Piece> {
@@ -30,6 +30,9 @@ fn paragraphs(clauses: impl IntoIterator<Item = String>) -> impl Iterator<Item =
 fn note_pieces(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
     clauses.into_iter().map(|clause| Piece::note(words::sentence(&clause)))
 }
+
+/// Clause on a run whose worst activations may be missing.
+const LOST_RECORDS: &str = "records were lost, which may have held the worst activations";
 
 /// Verdict on the run's timing alone, in a sentence after another one, where one of both is that it is not fit.
 fn timing_alone_sentence(run: Option<&JudgedRun>, judged: Fitness) -> String {
@@ -54,7 +57,7 @@ fn run_caveats(run: &JudgedRun) -> Vec<String> {
 /// Caveats about every figure: the default task, its clocks, and gaps of the source.
 fn main_caveats(run: &JudgedRun) -> Vec<String> {
     let taken = (!run.others.is_empty()).then(|| {
-        let others = run.others.join(", ");
+        let others = list_some(&run.others);
         format!(
             "this is about task {}, and the run has other tasks: {others} (--task names another)",
             run.task
@@ -127,7 +130,7 @@ mod tests {
     }
 
     fn question() -> SingleTaskLoop {
-        SingleTaskLoop::new(catalog::find("dc-servo", None).unwrap(), H)
+        SingleTaskLoop::new(catalog::find_device("dc-servo", None).unwrap(), H)
     }
 
     /// A loop under a run that stalls over 30 periods again and again: unstable by its bursts.
@@ -148,6 +151,7 @@ mod tests {
             executed: trace.len() as u64,
             warnings: vec![jitterlab_model::Warning::Parts { parts: 3 }],
             caveats: Vec::new(),
+            has_lost_extremes: false,
             timing_alone: None,
         };
         ServoResult::under_run(&question(), run, trace.as_slice(), &AssessmentOptions::default()).unwrap()
@@ -173,7 +177,8 @@ mod tests {
 
     #[test]
     fn every_result_is_read_back_from_its_json_and_shows_the_same() {
-        let axis = Axis::new(catalog::find("as1050", None).unwrap(), None, AxisFacts::default()).unwrap();
+        let axis =
+            Axis::new(catalog::find_device("as1050", None).unwrap(), None, AxisFacts::default()).unwrap();
         let stepper = |jitter| StepperQuestion::new(axis.clone(), None, None).unwrap().under_jitter(jitter);
         // No jitter costs nothing at any speed, and a large one all there is: both are infinite somewhere.
         for jitter_ns in [100_000, 0, 6_000_000] {
@@ -183,7 +188,7 @@ mod tests {
         is_read_back(&ServoResult::without_run(&question()).unwrap());
         is_read_back(&ServoResult::under_execution(&question(), "0.5h..1.4h", &[]).unwrap());
         is_read_back(&StepperDevices::from_catalog());
-        is_read_back(&catalog::devices::<Plant, _>("dc-servo"));
+        is_read_back(&catalog::devices_with_example::<Plant, _>("dc-servo"));
     }
 
     #[test]
@@ -198,14 +203,15 @@ mod tests {
 
     #[test]
     fn an_axis_shows_torque_and_rate_and_one_speed_makes_no_curve() {
-        let axis = Axis::new(catalog::find("as1050", None).unwrap(), None, AxisFacts::default()).unwrap();
+        let axis =
+            Axis::new(catalog::find_device("as1050", None).unwrap(), None, AxisFacts::default()).unwrap();
         let of =
             |speeds| StepperQuestion::new(axis.clone(), speeds, None).unwrap().under_jitter(20_000).unwrap();
         let result = of(None);
         let section = section(&result);
         let names: Vec<&str> = section.charts().iter().map(|chart| chart.name.as_ref()).collect();
         assert_eq!(names, ["torque", "step-rate"]);
-        assert!(result.head().unwrap().verdict.contains("rev/min"));
+        assert!(result.conclusion().unwrap().verdict.contains("rev/min"));
         let one = text(&of(Some("1rev/s")));
         assert!(!one.contains("left under the jitter"), "{one}");
     }

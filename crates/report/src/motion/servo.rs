@@ -7,16 +7,16 @@ use jitterlab_motion::servo::{
 
 use super::servo_tables::{self as tables, loop_sentence};
 use super::{servo_charts, servo_redesign, servo_verdict};
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::words::{count, share, time};
 
 impl Present for ServoResult {
     const KIND: &'static str = "servo";
 
-    fn head(&self) -> Option<Head> {
-        servo_verdict::head(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        servo_verdict::conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -74,9 +74,9 @@ fn evidence_pieces(under: &LoopUnderRun) -> Vec<Piece> {
             "These jobs: {cycles} cycles of the run, evenly from all of each kind."
         )));
     }
-    pieces.push(tables::velocity_piece(&under.velocity));
+    pieces.push(tables::velocity_error_piece(&under.velocity));
     let caption = "What the loop is asked to follow, through the worst event of the run";
-    pieces.extend(tables::reference_table(caption, &found.responses));
+    pieces.extend(tables::reference_tracking_table(caption, &found.responses));
     pieces
 }
 
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn margins_are_said_for_loops_that_stand_none_some_and_any_delay() {
-        let question = SingleTaskLoop::new(catalog::find("dc-servo", None).unwrap(), 6_000_000);
+        let question = SingleTaskLoop::new(catalog::find_device("dc-servo", None).unwrap(), 6_000_000);
         let mut result = ServoResult::without_run(&question).unwrap();
         let mut told = |delay, with_delay_ns| {
             (result.margins.delay, result.margins.with_delay_ns) = (delay, with_delay_ns);
@@ -177,13 +177,14 @@ mod tests {
 
     #[test]
     fn given_execution_times_are_answered_with_the_action_that_would_be_best() {
-        let question = SingleTaskLoop::new(catalog::find("dc-servo", None).unwrap(), 4_000_000);
+        let question = SingleTaskLoop::new(catalog::find_device("dc-servo", None).unwrap(), 4_000_000);
         let result = ServoResult::under_execution(&question, "0.8h:0.5,1.2h:0.5", &[]).unwrap();
-        let head = servo_verdict::head(&result).unwrap();
-        let told = head.text(TERMINAL) + &section(&result).text(TERMINAL);
+        let conclusion = servo_verdict::conclusion(&result).unwrap();
+        let told = conclusion.text(TERMINAL) + &section(&result).text(TERMINAL);
         assert!(
-            told.starts_with("USABLE: ") && head.number.starts_with("This timing makes the loop 210 % worse"),
-            "{head:?}"
+            told.starts_with("USABLE: ")
+                && conclusion.number.starts_with("This timing makes the loop 210 % worse"),
+            "{conclusion:?}"
         );
         assert!(told.contains("177.855094"), "{told}");
         assert!(told.contains("0.764865419") && told.contains("0.841165845"), "{told}");

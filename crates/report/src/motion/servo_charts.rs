@@ -11,7 +11,7 @@ pub(super) fn servo_charts(result: &ServoResult) -> Vec<Chart> {
     let LoopDescription { plant, controller, .. } = &result.closed;
     let TimingSource::Run(under) = &result.judged else { return Vec::new() };
     let cost = cost_chart(&format!("{plant} under {controller}"), &under.assessment.evaluation);
-    std::iter::once(cost).chain(responses(result)).collect()
+    std::iter::once(cost).chain(response_charts(result)).collect()
 }
 
 pub(super) fn loop_charts(result: &ServoLoops) -> Vec<Chart> {
@@ -22,7 +22,7 @@ pub(super) fn loop_charts(result: &ServoLoops) -> Vec<Chart> {
     result.assessed_plants().flat_map(of).collect()
 }
 
-pub fn responses_of_loops(result: &ServoLoops) -> Vec<Chart> {
+pub fn loop_response_charts(result: &ServoLoops) -> Vec<Chart> {
     result.assessed_plants().flat_map(|(plant, under)| plant_response_charts(plant, under)).collect()
 }
 
@@ -30,7 +30,7 @@ fn plant_response_charts(plant: &PlantResult, under: &LoopAssessment) -> Vec<Cha
     under.responses.iter().flat_map(|f| output_charts(&plant.plant, &plant.outputs, f)).collect()
 }
 
-pub fn responses(result: &ServoResult) -> Vec<Chart> {
+pub fn response_charts(result: &ServoResult) -> Vec<Chart> {
     let TimingSource::Run(under) = &result.judged else { return Vec::new() };
     let LoopDescription { plant, controller, outputs, .. } = &result.closed;
     let title = format!("{plant} under {controller}");

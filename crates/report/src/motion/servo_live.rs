@@ -5,16 +5,16 @@ use jitterlab_motion::servo::{LiveTrial, LiveTrouble, ServoLive, TrackingError};
 
 use super::change_percent;
 use super::servo_tables::loop_sentence;
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::words::{count, time};
 
 impl Present for ServoLive {
     const KIND: &'static str = "servo-live";
 
-    fn head(&self) -> Option<Head> {
-        Some(head(self))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(conclusion(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -55,7 +55,7 @@ fn worst_trial_of_each_method(live: &ServoLive) -> Vec<&LiveTrial> {
 }
 
 /// The three lines: the tracking of the loop with the best way to wait, and with the worst.
-fn head(live: &ServoLive) -> Head {
+fn conclusion(live: &ServoLive) -> Conclusion {
     let ways = worst_trial_of_each_method(live);
     let named = |way: &LiveTrial| {
         let what = match live.rms_excess(way) {
@@ -65,7 +65,7 @@ fn head(live: &ServoLive) -> Head {
         format!("{} {what} (load {})", way.name(), way.load)
     };
     let (Some(best), Some(worst)) = (ways.first(), ways.last()) else {
-        return Head {
+        return Conclusion {
             fitness: Fitness::CannotTell,
             asked: false,
             verdict: "CANNOT TELL: no way to wait could be run as asked for under every load.".into(),
@@ -93,7 +93,7 @@ fn head(live: &ServoLive) -> Head {
         1 => vec![named(best)],
         _ => vec![named(best), named(worst)],
     };
-    Head {
+    Conclusion {
         fitness,
         asked: false,
         verdict,
@@ -119,7 +119,7 @@ fn basis_sentence(live: &ServoLive) -> String {
     )
 }
 
-/// The ways under the same load, and the load.
+/// Trials under each load, with a caption that names it.
 fn trials_by_load(live: &ServoLive) -> impl Iterator<Item = (String, &[LiveTrial])> {
     live.ways.chunk_by(|a, b| a.asked_loads == b.asked_loads).map(|ways| {
         let load = ways.first().map(|way| way.asked_loads.join(", ")).filter(|load| !load.is_empty());

@@ -4,16 +4,16 @@ use jitterlab_motion::servo::{LoopAssessment, PlantResult, ServoLoops, TaskSumma
 
 use super::servo_verdict::{deciding_reason, reason_clause, verdict_sentence};
 use super::{servo_charts, servo_redesign, servo_tables as tables};
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::section::{Piece, Section};
-use crate::words::{count, exact, time};
+use crate::words::{count, exact_time, time};
 
 impl Present for ServoLoops {
     const KIND: &'static str = "servo-loops";
 
-    fn head(&self) -> Option<Head> {
-        head(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -39,12 +39,12 @@ fn loop_names(task: &TaskSummary) -> String {
 }
 
 fn plant_sentence(plant: &PlantResult) -> String {
-    let tasks = plant.tasks.iter().map(|t| format!("{} every {}", loop_names(t), exact(t.period_ns)));
+    let tasks = plant.tasks.iter().map(|t| format!("{} every {}", loop_names(t), exact_time(t.period_ns)));
     format!("{}: {}", plant.plant, tasks.collect::<Vec<_>>().join("; "))
 }
 
 /// The three lines; none without a run.
-fn head(result: &ServoLoops) -> Option<Head> {
+fn conclusion(result: &ServoLoops) -> Option<Conclusion> {
     use jitterlab_model::Fitness;
     let (plant, under) = result.worst_plant()?;
     let fitness = under.verdict.fitness;
@@ -72,7 +72,7 @@ fn head(result: &ServoLoops) -> Option<Head> {
         }
         (None, _) => "find what makes it late with jitterlab analyze".to_owned(),
     };
-    Some(Head { fitness, asked: true, verdict, number, next })
+    Some(Conclusion { fitness, asked: true, verdict, number, next })
 }
 
 /// A plant: its cost, what its tasks stand, and its evidence, folded.
@@ -91,7 +91,7 @@ fn plant_pieces(plant: &PlantResult) -> Vec<Piece> {
     details.extend(tables::miss_sentences(&under.misses_seen));
     details.extend(proof_basis(plant, under));
     let caption = "What the outer loops are asked to follow, through the worst event";
-    details.extend(tables::reference_table(caption, &under.responses));
+    details.extend(tables::reference_tracking_table(caption, &under.responses));
     pieces.push(Piece::details(format!("{}: overrun actions and responses", plant.plant), details));
     pieces
 }
@@ -116,14 +116,16 @@ fn proof_basis(plant: &PlantResult, under: &LoopAssessment) -> Option<Piece> {
         Piece::text(format!(
             "These jobs: {} cycles, evenly from all. A period here is {}, {missed}.",
             count(under.shown),
-            exact(plant.misses_period_ns)
+            exact_time(plant.misses_period_ns)
         ))
     })
 }
 
 fn given_times_piece(result: &ServoLoops) -> Option<Piece> {
-    let tasks =
-        result.given.iter().map(|g| format!("{} every {} works {}", g.name, exact(g.period_ns), g.execution));
+    let tasks = result
+        .given
+        .iter()
+        .map(|g| format!("{} every {} works {}", g.name, exact_time(g.period_ns), g.execution));
     let said = format!(
         "{}. One processor; the task of the shorter period goes first and interrupts the others. Execution times are drawn by these \
          shares.",
@@ -137,12 +139,12 @@ fn task_table(plant: &PlantResult) -> Vec<Piece> {
     let is_run = plant.under.is_some();
     let ideal = plant.ideal.cost;
     let rows = plant.tasks.iter().zip(&plant.stands_ns).map(|(task, tolerated)| {
-        let mut row = vec![task.name.clone(), exact(task.period_ns)];
+        let mut row = vec![task.name.clone(), exact_time(task.period_ns)];
         if let Some(timing) = &task.timing {
             row.push(time(timing.latency_ns + timing.execution_ns));
             row.push(time(timing.worst_response_ns as f64));
             row.push(count(timing.missed));
-            row.push(task.alone.map_or("-".into(), |cost| tables::change_against(cost, ideal)));
+            row.push(task.alone.map_or("-".into(), |cost| tables::relative_change_text(cost, ideal)));
         }
         row.push(tolerated.map_or("its period".into(), |ns| time(ns as f64)));
         row

@@ -65,7 +65,7 @@ fn gains_text(redesign: &Redesign) -> String {
             let each = loops.iter().map(|g| {
                 let integral =
                     g.integral_time_s.map_or(String::new(), |ti| format!(" Ti {}", time(ti * 1e9)));
-                let hal = hal_terms(g)
+                let hal = hal_gains(g)
                     .map(|(name, value)| format!("{name} {value:.6}"))
                     .collect::<Vec<_>>()
                     .join(", ");
@@ -85,7 +85,7 @@ fn gains_text(redesign: &Redesign) -> String {
     }
 }
 
-fn hal_terms(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
+fn hal_gains(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
     let [ff0, ff1, ff2] = gains.feedforward.unwrap_or_default();
     let feedforward = [("FF0", ff0), ("FF1", ff1), ("FF2", ff2)];
     let known = if gains.feedforward.is_some() { 3 } else { 0 };
@@ -172,7 +172,7 @@ fn append_hal_commands(redesign: &Redesign, number: &mut usize, text: &mut Strin
     for gains in loops {
         // Else pid takes the command of the cycle before, and a step is answered a cycle later than was computed.
         let _ = writeln!(text, "setp pid.{number}.error-previous-target 0");
-        for (name, value) in hal_terms(gains) {
+        for (name, value) in hal_gains(gains) {
             let _ = writeln!(text, "setp pid.{number}.{name} {}", exact_number(value));
         }
         *number += 1;

@@ -8,10 +8,10 @@ use jitterlab_motion::servo::{
 
 use super::{change_percent, paragraphs, percent};
 use crate::section::{Cell, Piece};
-use crate::words::{exact, share, time};
+use crate::words::{exact_time, share, time};
 
 pub(super) fn loop_sentence(closed: &LoopDescription) -> String {
-    format!("{} under {} every {}", closed.plant, closed.controller, exact(closed.period_ns))
+    format!("{} under {} every {}", closed.plant, closed.controller, exact_time(closed.period_ns))
 }
 
 pub(super) fn cost_text(value: f64) -> String {
@@ -22,14 +22,14 @@ pub(super) fn cost_text(value: f64) -> String {
     }
 }
 
-pub(super) fn change_against(value: f64, ideal: f64) -> String {
+pub(super) fn relative_change_text(value: f64, ideal: f64) -> String {
     if value.is_finite() { change_percent(value / ideal - 1.0, 4) } else { "-".into() }
 }
 
 pub(super) fn cost_table(found: &Evaluation) -> Vec<Piece> {
     let ideal = found.ideal.cost;
     let row = |(name, s): (&str, &Stationary)| {
-        vec![name.to_owned(), cost_text(s.cost), change_against(s.cost, ideal), radius_text(s)]
+        vec![name.to_owned(), cost_text(s.cost), relative_change_text(s.cost, ideal), spectral_radius_text(s)]
     };
     let rows = [
         ("ideal timing", &found.ideal),
@@ -45,7 +45,7 @@ pub(super) fn cost_table(found: &Evaluation) -> Vec<Piece> {
     };
     let mut clauses = vec![
         format!("the run itself is followed event by event; its radius is that of cycles {memory}"),
-        certainty_clause(found),
+        cost_certainty_clause(found),
     ];
     let along = found.along.cost;
     clauses.extend(found.along.worst_stretch().filter(|w| w.cost > 1.5 * along).map(|worst| {
@@ -59,11 +59,11 @@ pub(super) fn cost_table(found: &Evaluation) -> Vec<Piece> {
 /// Caption of tables with a radius.
 const RADIUS: &str = "Mean-square stable while the radius, per period, is below 1";
 
-fn radius_text(s: &Stationary) -> String {
+fn spectral_radius_text(s: &Stationary) -> String {
     format!("{:.5}", s.radius_per_period)
 }
 
-fn certainty_clause(found: &Evaluation) -> String {
+fn cost_certainty_clause(found: &Evaluation) -> String {
     let share = |cost: f64| percent(cost / found.ideal.cost - 1.0);
     match (&found.stability, found.cost_interval) {
         (Stability::Stable, Some(i)) => {
@@ -79,7 +79,13 @@ fn certainty_clause(found: &Evaluation) -> String {
 
 pub(super) fn action_table(actions: &[ActionCost], ideal: f64) -> Vec<Piece> {
     let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
-        vec![action_text(*a), a.to_string(), cost_text(s.cost), change_against(s.cost, ideal), radius_text(s)]
+        vec![
+            action_text(*a),
+            a.to_string(),
+            cost_text(s.cost),
+            relative_change_text(s.cost, ideal),
+            spectral_radius_text(s),
+        ]
     });
     let header = ["when a job overruns its period", "action", "cost", "against ideal", "radius"];
     let half = |a: &ActionCost| a.interval.map(|i| (i.high - i.low) / (i.high + i.low));
@@ -206,7 +212,7 @@ pub(super) fn peak_clause(margins: &Margins) -> Option<String> {
     Some(format!("{name}a disturbance of {w:.1} rad/s comes through {peak:.2} times as large: {bad}"))
 }
 
-pub(super) fn velocity_piece(error: &VelocityError) -> Piece {
+pub(super) fn velocity_error_piece(error: &VelocityError) -> Piece {
     Piece::text(format!(
         "A velocity from differences with the nominal period is off by {:.4} % of the speed (standard deviation), at \
          worst {:.2} %; with the measured interval by nothing.",
@@ -239,7 +245,7 @@ pub(super) fn remedy_text(remedy: RemedyKind) -> String {
     }
 }
 
-pub(super) fn reference_table(caption: &str, responses: &[FollowedReference]) -> Option<Piece> {
+pub(super) fn reference_tracking_table(caption: &str, responses: &[FollowedReference]) -> Option<Piece> {
     let number = |value: f64| Cell::Text(format!("{value:.4}"));
     let rows = responses.iter().map(|of| {
         let errors = [of.recorded.rms_error, of.recorded.max_error, of.ideal.rms_error, of.ideal.max_error];
@@ -252,7 +258,9 @@ pub(super) fn reference_table(caption: &str, responses: &[FollowedReference]) ->
 /// The cost under constant delays, for a loop without a run; the first is the one compared with.
 pub(super) fn delay_table(rows: &[DelayCost]) -> Piece {
     let ideal = rows.first().map_or(f64::NAN, |r| r.cost);
-    let rows = rows.iter().map(|r| vec![exact(r.delay_ns), cost_text(r.cost), change_against(r.cost, ideal)]);
+    let rows = rows
+        .iter()
+        .map(|r| vec![exact_time(r.delay_ns), cost_text(r.cost), relative_change_text(r.cost, ideal)]);
     Piece::table("", &["constant delay", "cost", "against none"], rows)
 }
 

@@ -1,4 +1,4 @@
-//! The head of a loop: the verdict on closing it, the deciding side, and the next step.
+//! The conclusion of a loop: the verdict on closing it, the deciding side, and the next step.
 
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::{Fitness, Gap};
@@ -8,8 +8,8 @@ use jitterlab_motion::servo::{
 };
 
 use super::servo_tables::{self as tables, action_text, loop_sentence, remedy_text};
-use super::{percent, timing_alone_sentence};
-use crate::head::{Head, verdict_word};
+use super::{LOST_RECORDS, percent, timing_alone_sentence};
+use crate::conclusion::{Conclusion, verdict_word};
 use crate::words::{capitalize, time};
 
 /// A gain below this share is not worth doing anything for.
@@ -27,7 +27,7 @@ fn interval_text(interval: Interval) -> String {
 }
 
 /// The three lines: the verdict on closing the loop, the deciding side, the next step.
-pub(crate) fn head(result: &ServoResult) -> Option<Head> {
+pub(crate) fn conclusion(result: &ServoResult) -> Option<Conclusion> {
     let closed = loop_sentence(&result.closed);
     let verdict = result.verdict()?;
     let (found, next) = match &result.judged {
@@ -41,7 +41,7 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
             };
             (Some(&found.evaluation), next)
         }
-        TimingSource::Execution(under) => (None, next_after_execution(under)),
+        TimingSource::Execution(under) => (None, next_step_after_execution(under)),
         TimingSource::ConstantDelays { .. } => return None,
     };
     let with = match &result.judged {
@@ -62,7 +62,13 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
         _ => "",
     };
     let number = format!("{so_far}{deciding}.{}", timing_alone_sentence(run, verdict.fitness));
-    Some(Head { fitness: verdict.fitness, asked: true, verdict: sentence, number: capitalize(&number), next })
+    Some(Conclusion {
+        fitness: verdict.fitness,
+        asked: true,
+        verdict: sentence,
+        number: capitalize(&number),
+        next,
+    })
 }
 
 /// The verdict on a plant in a sentence, with what was asked for; words before and behind its name, and a cause.
@@ -85,7 +91,10 @@ fn is_about_requested_misses(side: Option<&GradedReason>) -> bool {
 
 /// The side that decides about the timing.
 pub(super) fn deciding_reason(sides: &[GradedReason]) -> Option<&GradedReason> {
-    sides.iter().find(|side| !is_about_requested_misses(Some(side)))
+    let is_about_timing = |side: &&GradedReason| {
+        !is_about_requested_misses(Some(side)) && !matches!(side.judgement, VerdictReason::LostRecords)
+    };
+    sides.iter().find(is_about_timing)
 }
 
 /// ` It is PROVED stable ...`, a sentence for each guarantee that was asked for.
@@ -98,6 +107,7 @@ fn unknown_clause(sides: &[GradedReason], loops: &str) -> String {
     match sides.first().map(|side| side.judgement) {
         Some(VerdictReason::MissesAskedFor { .. }) => "a guarantee that was asked for is not proved".into(),
         Some(VerdictReason::StabilityUnknown { .. }) => "whether it is stable is not known".into(),
+        Some(VerdictReason::LostRecords) => LOST_RECORDS.into(),
         _ => format!("the run is too short for {loops}"),
     }
 }
@@ -112,6 +122,7 @@ pub(super) fn reason_clause(side: &GradedReason, found: Option<&Evaluation>) -> 
                 radius_per_period.sqrt()
             )
         }
+        VerdictReason::LostRecords => LOST_RECORDS.into(),
         VerdictReason::StabilityUnknown { again: 0, .. } => {
             "the more cycles are taken together, the more a disturbance grows".into()
         }
@@ -271,7 +282,7 @@ fn action_clause(cost: &ActionCost) -> String {
     format!("when a job overruns, {}", action_text(cost.action))
 }
 
-fn next_after_execution(under: &LoopUnderExecution) -> String {
+fn next_step_after_execution(under: &LoopUnderExecution) -> String {
     let others = under.actions.iter().filter(|a| a.action != under.overrun && a.stationary.is_stable());
     let now = under.stationary.cost;
     match others.min_by(|a, b| a.stationary.cost.total_cmp(&b.stationary.cost)) {

@@ -8,17 +8,17 @@ use jitterlab_motion::stepper::{
 };
 
 use super::stepper_charts::{step_rate_chart, torque_chart};
-use super::stepper_head::{cut_to_three_digits, head, with_decimals};
+use super::stepper_conclusion::{conclusion, cut_to_three_digits, with_decimals};
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::section::{Cell, Piece, Section};
-use crate::words::{count, exact, known_count, share, time};
+use crate::words::{count, exact_time, known_count, share, time};
 
 impl Present for StepperResult {
     const KIND: &'static str = "stepper";
 
-    fn head(&self) -> Option<Head> {
-        Some(head(self))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(conclusion(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -38,7 +38,7 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     if found.rows.len() > 1 {
         pieces.extend([torque_chart(result), step_rate_chart(result)].map(Piece::Figure));
     }
-    let mut details = vec![highest_speeds(result), basis_facts(result), speed_table(axis, found)];
+    let mut details = vec![highest_speed_table(result), basis_facts(result), speed_table(axis, found)];
     details.push(base_period_table(axis, found));
     details.extend(simulations.as_ref().map(|simulations| simulation_table(axis, simulations)));
     details.extend(assumption_facts(axis));
@@ -69,12 +69,12 @@ fn speed_cells(axis: &Axis, steps_per_s: f64) -> impl Iterator<Item = Cell> {
     speeds.into_iter().flatten().map(cell)
 }
 
-fn highest_speeds(result: &StepperResult) -> Piece {
+fn highest_speed_table(result: &StepperResult) -> Piece {
     let StepperResult { axis, assessment: found, verdict, .. } = result;
     let (motor, [_, tenth, _]) = (found.torque_limit_steps_per_s, found.thresholds);
     let worst = time(found.timing.worst_late_ns);
     let whose = if found.timing.executed > 0 { "the worst event" } else { "a tick" };
-    let base = exact(verdict.recommended.base_period_ns);
+    let base = exact_time(verdict.recommended.base_period_ns);
     let rows = [
         (format!("steps by software, base period {base}"), verdict.recommended.steps_per_s),
         ("jitter costs under 10 % of the torque".into(), tenth.exact_steps_per_s),
@@ -117,7 +117,7 @@ fn stepconf_facts(result: &StepperResult) -> Piece {
 fn lost_steps_sentence(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
     let of_run = simulations.of.iter().filter(|simulated| simulated.ticks == Ticks::Run);
     let worst = of_run.max_by_key(|simulated| simulated.response.lost_steps.unsigned_abs())?;
-    let at = super::stepper_head::speed_text(axis, simulations.steps_per_s);
+    let at = super::stepper_conclusion::speed_text(axis, simulations.steps_per_s);
     Some(Piece::text(match (worst.response.lost_steps, worst.response.lost_at_s) {
         (0, None) => format!("Simulated at {at}: no step lost."),
         (lost, _) => format!("Simulated at {at}: {} full steps LOST.", lost.unsigned_abs()),
@@ -132,11 +132,11 @@ fn all_caveats(result: &StepperResult) -> Vec<String> {
             .into(),
         StepperCaveat::OtherPeriod { beside, period_ns, base_period_ns } => {
             let whose = if *beside { "the run beside it" } else { "the run" };
-            let base = exact(*base_period_ns);
+            let base = exact_time(*base_period_ns);
             format!(
                 "{whose} has a period of {} and the step generator one of {base}: its latencies are taken as if they \
                  did not depend on the period; measure one with --period {} to be sure",
-                exact(*period_ns),
+                exact_time(*period_ns),
                 Exact(*base_period_ns)
             )
         }
@@ -196,7 +196,7 @@ fn basis_facts(result: &StepperResult) -> Piece {
             format!(
                 "{} for steps by software: ticks up to {} late (StepConf: Base Period Maximum Jitter {} ns), and then the \
                  drive needs {}",
-                exact(verdict.recommended.base_period_ns),
+                exact_time(verdict.recommended.base_period_ns),
                 time(verdict.recommended.jitter_ns as f64),
                 count(verdict.recommended.jitter_ns.unsigned_abs()),
                 time(drive_ns as f64)
@@ -222,7 +222,7 @@ fn speed_table(axis: &Axis, found: &AxisAssessment) -> Piece {
          exact: share of what the motor has left at the load; lose: a pulse train that falls behind so long at once loses steps; \
          grid: largest error of a step by the base period of {} alone; beat: of the uneven intervals that it makes (!: near the \
          rotor's resonance)",
-        exact(found.base_period_ns)
+        exact_time(found.base_period_ns)
     );
     Piece::table(caption, &header, rows)
 }
@@ -312,8 +312,8 @@ fn reversal_clause(found: &AxisAssessment) -> String {
     };
     format!(
         "waits {hold_ticks} + {setup_ticks} base periods of {} (hold and setup), which leaves {} to spare, {verdict}",
-        exact(found.base_period_ns),
-        exact(spare_ns)
+        exact_time(found.base_period_ns),
+        exact_time(spare_ns)
     )
 }
 
@@ -323,7 +323,7 @@ fn simulation_table(axis: &Axis, simulations: &Simulations) -> Piece {
         "The motor driven by the recorded timing, around its worst event, at {} ({length:.1} s simulated){}. Load angles in full \
          steps: beyond 2 the rotor slips. loses from: the slowest speed above, in rev/s, at which steps are lost; - at none that \
          punctual ticks can make",
-        super::stepper_head::speed_text(axis, simulations.steps_per_s),
+        super::stepper_conclusion::speed_text(axis, simulations.steps_per_s),
         simulations.beside.as_ref().map_or(String::new(), |name| format!(", beside it {name}"))
     );
     let rows = simulations.of.iter().map(|s| {

@@ -4,15 +4,15 @@ use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Refusal;
 
-use super::glance;
+use super::deciding_task::SharedScale;
 use super::html::{Html, html, with_nonbreaking_spaces};
 use super::rows;
 use super::sections::{answer_html, pieces_html};
-use super::subject::SharedScale;
+use super::tiles_and_series;
 use super::words;
 use super::{PageRun, PageTask};
 use crate::caveats::task_statement;
-use crate::head::{Head, run};
+use crate::conclusion::{Conclusion, run};
 use crate::purpose;
 use crate::section::{Piece, Table};
 use crate::summary::figure_table;
@@ -23,18 +23,19 @@ pub const MAX_DETAILED_RUNS: usize = 6;
 
 /// The first screen: verdict, tiles and series of one run; of several runs their verdicts, and all of them as rows. `results` are
 /// the answers of further results.
-pub fn first_screen(runs: &[PageRun], conclusion: Option<&Head>, results: &Html) -> Html {
+pub fn first_screen(runs: &[PageRun], conclusion: Option<&Conclusion>, results: &Html) -> Html {
     let verdicts: Vec<Option<Verdict>> = runs.iter().map(|run| run.measured_run().verdict).collect();
-    let subjects = rows::ranked_subjects(runs, &verdicts);
-    let scale = SharedScale::for_subjects(&subjects);
-    let drawn = scale.as_ref().filter(|_| !subjects.is_empty());
-    let many = rows::joint_head(&subjects).filter(|_| runs.len() > MAX_DETAILED_RUNS);
+    let deciding_tasks = rows::ranked_tasks(runs, &verdicts);
+    let scale = SharedScale::for_tasks(&deciding_tasks);
+    let drawn = scale.as_ref().filter(|_| !deciding_tasks.is_empty());
+    let many = rows::joint_conclusion(&deciding_tasks).filter(|_| runs.len() > MAX_DETAILED_RUNS);
     let conclusion = many.as_ref().or(conclusion);
-    let conclusion = conclusion.map(|head| html!("{answer}\n", answer = answer_html(head, Some(&head.next))));
+    let conclusion = conclusion
+        .map(|conclusion| html!("{answer}\n", answer = answer_html(conclusion, Some(&conclusion.next))));
     let answers = run_answers(runs);
     let article = |(run, verdict): (&PageRun, Html)| {
-        let subject = subjects.iter().find(|subject| std::ptr::eq(subject.run, run));
-        let series = subject.zip(drawn).map(|(subject, scale)| glance::series_figure(subject, scale, true));
+        let task = deciding_tasks.iter().find(|task| std::ptr::eq(task.run, run));
+        let series = task.zip(drawn).map(|(task, scale)| tiles_and_series::series_figure(task, scale, true));
         html!(
             "<article>\n<h3>{label}</h3>\n{verdict}{series}</article>\n",
             label = run.label,
@@ -42,15 +43,16 @@ pub fn first_screen(runs: &[PageRun], conclusion: Option<&Head>, results: &Html)
             series = series.unwrap_or_default()
         )
     };
-    let (side, below) = match (runs, subjects.as_slice(), drawn) {
-        ([_], [subject], Some(scale)) => {
+    let (side, below) = match (runs, deciding_tasks.as_slice(), drawn) {
+        ([_], [task], Some(scale)) => {
             let purposes = verdicts.iter().flatten().filter_map(purpose::purpose_table).collect::<Vec<_>>();
-            let beside = [glance::number_tiles(subject), glance::series_figure(subject, scale, false)]
-                .into_iter()
-                .collect();
+            let beside =
+                [tiles_and_series::number_tiles(task), tiles_and_series::series_figure(task, scale, false)]
+                    .into_iter()
+                    .collect();
             (beside, pieces_html("Purposes", "purposes", &purposes))
         }
-        ([_, _, ..], _, Some(scale)) => (Html::default(), rows::run_table(&subjects, scale)),
+        ([_, _, ..], _, Some(scale)) => (Html::default(), rows::run_table(&deciding_tasks, scale)),
         _ => (Html::default(), Html::default()),
     };
     let verdicts: Html = match runs.len() {
@@ -81,12 +83,13 @@ pub fn first_screen(runs: &[PageRun], conclusion: Option<&Head>, results: &Html)
 
 /// The answer about each run, with its next step unless the run before has the same.
 fn run_answers(runs: &[PageRun]) -> Vec<Html> {
-    let heads: Vec<Option<Head>> = runs.iter().map(|run| run::measured_head(&run.measured_run())).collect();
-    let before = std::iter::once(&None).chain(&heads);
-    let each = heads.iter().zip(before).map(|(head, before)| {
-        let Some(head) = head else { return Html::default() };
-        let is_new = before.as_ref().is_none_or(|before| before.next != head.next);
-        html!("{answer}\n", answer = answer_html(head, is_new.then_some(&head.next)))
+    let conclusions: Vec<Option<Conclusion>> =
+        runs.iter().map(|run| run::measurement_conclusion(&run.measured_run())).collect();
+    let before = std::iter::once(&None).chain(&conclusions);
+    let each = conclusions.iter().zip(before).map(|(conclusion, before)| {
+        let Some(conclusion) = conclusion else { return Html::default() };
+        let is_new = before.as_ref().is_none_or(|before| before.next != conclusion.next);
+        html!("{answer}\n", answer = answer_html(conclusion, is_new.then_some(&conclusion.next)))
     });
     each.collect()
 }

@@ -12,7 +12,7 @@ use crate::section::Piece;
 pub fn machine_facts(run: &PageRun) -> Option<Piece> {
     let read = |facts: &Option<_>| {
         let mut rows = Vec::new();
-        push_leaf_values("", &json::value(facts.as_ref()?), &mut rows);
+        push_leaf_values("", &json::to_value(facts.as_ref()?), &mut rows);
         Some(rows)
     };
     let (before, after) = (read(&run.info.facts_before), read(&run.info.facts_after));

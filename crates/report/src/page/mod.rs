@@ -4,16 +4,16 @@
 //! data the page carries. Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
 
 mod answer;
+mod deciding_task;
 mod facts;
-mod glance;
 mod html;
 mod pack;
 mod plots;
 mod rows;
 mod sections;
-mod subject;
 #[cfg(test)]
 mod tests;
+mod tiles_and_series;
 mod words;
 
 use std::collections::BTreeSet;
@@ -85,15 +85,16 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
     let sections: Vec<&Section> = own.iter().chain(given).collect();
     let details: Vec<&Section> = details.iter().collect();
     let found: Html = others.into_iter().map(sections::document_answer).collect();
-    let first_head = leading.first().and_then(|document| document.head.as_ref());
+    let first_conclusion = leading.first().and_then(|document| document.head.as_ref());
     let plots = plots::plot_data(runs, &[first.as_slice(), &sections, &details].concat())?;
     let measured: Vec<_> = runs.iter().map(PageRun::measured_run).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
-    let headless = documents.iter().filter(|document| document.head.is_none());
-    let headless: Vec<&Section> = headless.flat_map(|document| document.sections.first()).collect();
+    let without_conclusion = documents.iter().filter(|document| document.head.is_none());
+    let without_conclusion: Vec<&Section> =
+        without_conclusion.flat_map(|document| document.sections.first()).collect();
     let own: Vec<&Section> = own.iter().take(LINKED_SECTIONS).collect();
     let links: Html =
-        [sections::section_links(&own), sections::section_links(&headless)].into_iter().collect();
+        [sections::section_links(&own), sections::section_links(&without_conclusion)].into_iter().collect();
     let conclusion = crate::figure::conclusion(runs).filter(|_| is_few);
     let page = html!(
         include_str!("page.html"),
@@ -105,7 +106,10 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
         first = first
             .iter()
             .enumerate()
-            .map(|(number, section)| sections::section_html(section, first_head.filter(|_| number == 0)))
+            .map(|(number, section)| sections::section_html(
+                section,
+                first_conclusion.filter(|_| number == 0)
+            ))
             .collect::<Html>(),
         answer_title = if first.is_empty() { "The answer" } else { "What was measured" },
         answer = answer::first_screen(runs, conclusion.as_ref(), &found),

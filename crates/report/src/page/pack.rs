@@ -58,7 +58,7 @@ impl Packer {
     ///
     /// # Errors
     /// Never in practice: the bytes go to memory.
-    pub fn packed(&self) -> io::Result<String> {
+    pub fn compress(&self) -> io::Result<String> {
         gzip_base64(&self.bytes)
     }
 }
@@ -101,7 +101,7 @@ mod tests {
             let mut packer = Packer::default();
             let first = packer.push_column(wandering.iter().copied());
             let second = packer.push_advancing(advancing.iter().copied());
-            let text = packer.packed().unwrap();
+            let text = packer.compress().unwrap();
             let mut bytes = Vec::new();
             GzDecoder::new(&STANDARD.decode(text).unwrap()[..]).read_to_end(&mut bytes).unwrap();
             prop_assert_eq!(unpack(&bytes, first), wandering);

@@ -10,8 +10,8 @@ use super::pack::{PackedColumn, Packer, gzip_base64};
 use super::{PageRun, PageTask, page_data_error};
 use crate::chart::{Chart, SHADES};
 use crate::figure::STATUS;
+use crate::parallel::run_in_parallel;
 use crate::section::{Piece, Section, SeriesDetail};
-use crate::side_by_side::side_by_side;
 use jitterlab_analysis::scan::series::{COLUMNS, ExactRow, Extent, Step};
 use jitterlab_model::Error;
 
@@ -70,7 +70,7 @@ pub fn plot_data(runs: &[PageRun], sections: &[&Section]) -> Result<PlotData, Er
         sections.iter().flat_map(|section| piece_figures(&section.id, &section.pieces)).collect();
     let all = json!({ "figures": figures, "runs": runs, "shades": SHADES, "status": STATUS });
     let charts = serde_json::to_vec(&all).map_err(page_data_error)?;
-    let (charts, columns) = side_by_side(|| gzip_base64(&charts), || packer.packed());
+    let (charts, columns) = run_in_parallel(|| gzip_base64(&charts), || packer.compress());
     Ok(PlotData { charts: charts.map_err(page_data_error)?, columns: columns.map_err(page_data_error)? })
 }
 

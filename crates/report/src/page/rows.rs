@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Fitness;
 
-use super::glance::{limit_lines, verdict_html};
+use super::deciding_task::{DecidingTask, SharedScale};
 use super::html::{Html, html, with_nonbreaking_spaces};
-use super::subject::{SharedScale, Subject};
-use crate::head::{Head, joint_verdict};
+use super::tiles_and_series::{limit_lines, verdict_html};
+use crate::conclusion::{Conclusion, joint_verdict};
 use crate::purpose::plain_decision_sentence;
 use crate::run_view::PageRun;
 use crate::why::marks;
@@ -19,12 +19,12 @@ const STEPS_PER_DECADE: f64 = 12.0;
 /// Height of a row in the units of its drawing.
 const ROW_HEIGHT: f64 = 100.0;
 
-/// The subjects of these runs, all judged for the purpose that the worst of them is judged for; the worst first.
-pub fn ranked_subjects<'a>(runs: &'a [PageRun], verdicts: &[Option<Verdict>]) -> Vec<Subject<'a>> {
-    let each = |purpose: Option<&str>| -> Vec<Subject<'a>> {
+/// The deciding tasks of these runs, all judged for the purpose that the worst of them is judged for; the worst first.
+pub fn ranked_tasks<'a>(runs: &'a [PageRun], verdicts: &[Option<Verdict>]) -> Vec<DecidingTask<'a>> {
+    let each = |purpose: Option<&str>| -> Vec<DecidingTask<'a>> {
         let both = runs.iter().zip(verdicts);
-        let mut all: Vec<Subject<'a>> =
-            both.filter_map(|(run, verdict)| Subject::new(run, verdict.as_ref(), purpose)).collect();
+        let mut all: Vec<DecidingTask<'a>> =
+            both.filter_map(|(run, verdict)| DecidingTask::new(run, verdict.as_ref(), purpose)).collect();
         all.sort_by_key(|of| Reverse((of.judged.as_ref().map(|judged| judged.fitness), of.worst_ns)));
         all
     };
@@ -35,12 +35,13 @@ pub fn ranked_subjects<'a>(runs: &'a [PageRun], verdicts: &[Option<Verdict>]) ->
     }
 }
 
-/// Head for many runs together; `None` if none has a verdict.
-pub fn joint_head(subjects: &[Subject<'_>]) -> Option<Head> {
-    let worst = subjects.first()?;
+/// Conclusion for many runs together; `None` if none has a verdict.
+pub fn joint_conclusion(deciding_tasks: &[DecidingTask<'_>]) -> Option<Conclusion> {
+    let worst = deciding_tasks.first()?;
     let judged = worst.judged.as_ref()?;
-    let each: Vec<Fitness> = subjects.iter().filter_map(|of| Some(of.judged.as_ref()?.fitness)).collect();
-    Some(Head {
+    let each: Vec<Fitness> =
+        deciding_tasks.iter().filter_map(|of| Some(of.judged.as_ref()?.fitness)).collect();
+    Some(Conclusion {
         fitness: judged.fitness,
         asked: false,
         verdict: joint_verdict(judged.fitness, Some(&judged.purpose), &each, "run"),
@@ -51,13 +52,13 @@ pub fn joint_head(subjects: &[Subject<'_>]) -> Option<Head> {
         ),
         next: format!(
             "jitterlab report {} (the worst run by itself)",
-            crate::head::file_argument(&worst.run.label)
+            crate::conclusion::file_argument(&worst.run.label)
         ),
     })
 }
 
-pub fn run_table(subjects: &[Subject<'_>], scale: &SharedScale) -> Html {
-    let Some(first) = subjects.first() else { return Html::default() };
+pub fn run_table(deciding_tasks: &[DecidingTask<'_>], scale: &SharedScale) -> Html {
+    let Some(first) = deciding_tasks.first() else { return Html::default() };
     let limits = limit_lines(first);
     let tick = |class: &str, at: f64, words: &str| {
         html!(
@@ -74,11 +75,11 @@ pub fn run_table(subjects: &[Subject<'_>], scale: &SharedScale) -> Html {
         .map(|(ns, class, _)| tick(class, scale.position(*ns), class))
         .collect();
     // The rarest that is known of all.
-    let of_all = |(share, _): &(f64, &str)| subjects.iter().all(|of| of.quantile_ns(*share).is_some());
+    let of_all = |(share, _): &(f64, &str)| deciding_tasks.iter().all(|of| of.quantile_ns(*share).is_some());
     let (rare, rare_name) =
         [(0.999, "p99.9"), (0.99, "p99")].into_iter().find(of_all).unwrap_or((0.9, "p90"));
-    let has_causes = subjects.iter().any(|of| main_cause_letter(of).is_some());
-    let row = |of: &Subject<'_>| {
+    let has_causes = deciding_tasks.iter().any(|of| main_cause_letter(of).is_some());
+    let row = |of: &DecidingTask<'_>| {
         let number =
             |ns: Option<i64>| ns.map_or_else(|| "-".into(), |ns| microseconds_of_bins(ns as f64, 0.0));
         html!(
@@ -105,7 +106,7 @@ pub fn run_table(subjects: &[Subject<'_>], scale: &SharedScale) -> Html {
 <thead><tr><th scope=\"col\">run</th><th scope=\"col\" class=\"left\">result</th><th scope=\"col\" class=\"steps\"><div class=\"axis\">{names}</div><div class=\"axis\">{ticks}</div></th><th scope=\"col\">worst</th><th scope=\"col\">{rare_name}</th><th scope=\"col\">p50</th><th scope=\"col\">missed</th>{cause}</tr></thead>
 <tbody>{rows}</tbody></table></div>
 ",
-        runs = plural(subjects.len() as u64, "run"),
+        runs = plural(deciding_tasks.len() as u64, "run"),
         purpose = purpose,
         what = what,
         log = if scale.is_log() { " (logarithmic)" } else { "" },
@@ -114,19 +115,19 @@ pub fn run_table(subjects: &[Subject<'_>], scale: &SharedScale) -> Html {
         ticks = ticks,
         rare_name = rare_name,
         cause = html!("<th scope=\"col\">cause</th>").only_if(has_causes),
-        rows = subjects.iter().map(row).collect::<Html>()
+        rows = deciding_tasks.iter().map(row).collect::<Html>()
     )
 }
 
 /// Letter of the cause that delayed the run's worst starts most.
-fn main_cause_letter(of: &Subject<'_>) -> Option<char> {
+fn main_cause_letter(of: &DecidingTask<'_>) -> Option<char> {
     let why = of.run.why.as_ref()?;
     let task = why.tasks.iter().find(|task| task.task == of.task.measured.summary.task)?;
-    marks::letters(&[&task.main_cause()?.cause]).first().copied()
+    marks::cause_letters(&[&task.main_cause()?.cause]).first().copied()
 }
 
 /// A histogram as steps of equal length on the scale.
-fn histogram_svg(of: &Subject<'_>, scale: &SharedScale) -> Html {
+fn histogram_svg(of: &DecidingTask<'_>, scale: &SharedScale) -> Html {
     let number = (STEPS_PER_DECADE * scale.decades()).round().max(STEPS_PER_DECADE) as usize;
     let mut counts = vec![0u64; number];
     for (from, _, many) in &of.magnitudes {

@@ -5,24 +5,24 @@ use jitterlab_model::Fitness;
 use super::html::{Html, html, with_nonbreaking_spaces};
 use super::plots::{figure_id, joined_captions};
 use crate::chart::{Chart, Drawing};
+use crate::conclusion::Conclusion;
 use crate::document::Document;
-use crate::head::Head;
 use crate::section::{Cell, Piece, Section, Table};
 use crate::table::is_number;
 
 /// A cell of more characters holds text to be read rather than a figure or a name.
 const PROSE_CHARACTERS: usize = 32;
 
-/// Head of a result with a link to its section; nothing if it has no head.
+/// Conclusion of a result with a link to its section; nothing if it has no conclusion.
 pub fn document_answer(document: &Document) -> Html {
-    let Some((section, head)) = document.sections.first().zip(document.head.as_ref()) else {
+    let Some((section, conclusion)) = document.sections.first().zip(document.head.as_ref()) else {
         return Html::default();
     };
     html!(
         "<article>\n<h3><a href=\"#{id}\">{title}</a></h3>\n{answer}\n</article>\n",
         id = section.id,
         title = section.title,
-        answer = answer_html(head, Some(&head.next))
+        answer = answer_html(conclusion, Some(&conclusion.next))
     )
 }
 
@@ -37,12 +37,12 @@ pub fn fitness_class(fitness: Fitness) -> &'static str {
 }
 
 /// A verdict, the number that decides it, and the next step if one is given.
-pub fn answer_html(head: &Head, next: Option<&String>) -> Html {
+pub fn answer_html(conclusion: &Conclusion, next: Option<&String>) -> Html {
     html!(
         "<p class=\"verdict {fitness}\">{verdict}</p>\n<p>{number}</p>\n{next}",
-        fitness = fitness_class(head.fitness),
-        verdict = with_nonbreaking_spaces(&head.verdict),
-        number = with_nonbreaking_spaces(&head.number),
+        fitness = fitness_class(conclusion.fitness),
+        verdict = with_nonbreaking_spaces(&conclusion.verdict),
+        number = with_nonbreaking_spaces(&conclusion.number),
         next = next
             .map(|next| html!("<p class=\"next\"><strong>Next:</strong> {next}</p>", next = next))
             .unwrap_or_default()
@@ -61,13 +61,14 @@ pub fn sections_html(sections: &[&Section]) -> Html {
 }
 
 /// A section, with its answer unless that is shown elsewhere.
-pub fn section_html(section: &Section, head: Option<&Head>) -> Html {
-    let head = head.map(|head| html!("{answer}\n", answer = answer_html(head, Some(&head.next))));
+pub fn section_html(section: &Section, conclusion: Option<&Conclusion>) -> Html {
+    let conclusion = conclusion
+        .map(|conclusion| html!("{answer}\n", answer = answer_html(conclusion, Some(&conclusion.next))));
     html!(
-        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{head}<p>{lead}</p>\n{pieces}</section>\n",
+        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{conclusion}<p>{lead}</p>\n{pieces}</section>\n",
         id = section.id,
         title = section.title,
-        head = head.unwrap_or_default(),
+        conclusion = conclusion.unwrap_or_default(),
         lead = section.lead,
         pieces = pieces_html(&section.title, &section.id, &section.pieces)
     )

@@ -72,10 +72,13 @@ fn sections_appear_when_their_data_exist() {
 #[test]
 fn the_first_screen_draws_the_limits_that_the_verdict_quotes() {
     let run = late_once("a.parquet", 700_000);
-    let head = crate::head::run::measured_head(&run.measured_run()).unwrap();
+    let conclusion = crate::conclusion::run::measurement_conclusion(&run.measured_run()).unwrap();
     let html = render(std::slice::from_ref(&run), &[]).unwrap();
     let purpose = "servo-thread";
-    assert!(head.number.contains(&format!("{purpose}: good up to 100 µs, usable up to 500 µs")), "{head:?}");
+    assert!(
+        conclusion.number.contains(&format!("{purpose}: good up to 100 µs, usable up to 500 µs")),
+        "{conclusion:?}"
+    );
     let first = html.split("<h2 id=\"more\">").next().unwrap();
     for part in
         ["class=\"tile\"", "Worst period", "class=\"usable\"", "usable up to 500\u{a0}µs", "1.4 × the limit"]

@@ -2,7 +2,7 @@
 
 use super::PageRun;
 use crate::caveats::distinct_clauses;
-use crate::head::shell_quote;
+use crate::conclusion::shell_quote;
 use crate::run;
 use crate::section::Piece;
 use crate::warnings;

@@ -14,15 +14,15 @@ pub fn sentences(patterns: &Patterns, period_ns: i64) -> Vec<String> {
     let rules: [fn(&Patterns, f64) -> Option<String>; 13] = [
         equal_latencies_sentence,
         trend_sentence,
-        levels_sentence,
-        spread_sentence,
+        level_changes_sentence,
+        spread_change_sentence,
         wandering_sentence,
         clusters_sentence,
         periodic_spikes_sentence,
-        isolated_sentence,
+        outliers_sentence,
         disturbances_sentence,
-        locked_sentence,
-        lines_sentence,
+        locked_latencies_sentence,
+        spectral_lines_sentence,
         bursts_sentence,
         dependence_sentence,
     ];
@@ -61,7 +61,7 @@ fn disturbances_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> 
 /// Most times that are named.
 const NAMED: usize = 8;
 
-fn isolated_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn outliers_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let found = patterns.spikes.isolated.as_ref()?;
     let largest = found.peaks.iter().map(|peak| peak.latency_ns).max()?;
     let least = found.peaks.iter().map(|peak| peak.latency_ns).min()?;
@@ -94,7 +94,7 @@ fn isolated_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     ))
 }
 
-fn spread_sentence(patterns: &Patterns, _: f64) -> Option<String> {
+fn spread_change_sentence(patterns: &Patterns, _: f64) -> Option<String> {
     let found = patterns.change.spread?;
     let how = if found.drifts { "drifts" } else { "changed" };
     let (from, to) = (time(found.from_ns), time(found.to_ns));
@@ -154,7 +154,7 @@ fn bursts_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     ))
 }
 
-fn locked_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn locked_latencies_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let found = patterns.spectrum.locked.iter().map(|l| {
         let unlike = if l.difference_ns < 0.0 { "earlier" } else { "later" };
         format!(
@@ -169,7 +169,7 @@ fn locked_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     (!list.is_empty()).then(|| format!("Locked to the task: {list}."))
 }
 
-fn lines_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn spectral_lines_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let section = &patterns.spectrum;
     let all: Vec<&Line> = section.lines.iter().chain(&section.slow_lines).collect();
     let of_periods = all.chunk_by(|a, b| a.fundamental == b.fundamental);
@@ -205,7 +205,7 @@ fn lines_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     (!list.is_empty()).then(|| format!("The latency has a periodic part: a period of {}.", list.join(", ")))
 }
 
-fn levels_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn level_changes_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let change = &patterns.change;
     let part = change.part_due_times as f64 * period_ns;
     let largest = change.levels.windows(2).max_by(|a, b| {
@@ -226,7 +226,7 @@ fn levels_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     })
 }
 
-/// Between which means of its parts the level wanders, where it neither drifts nor jumps but moves.
+/// Smallest and largest mean of the parts of a run whose level wanders: it moves, but neither drifts nor jumps.
 fn wandering_range(patterns: &Patterns) -> Option<[f64; 2]> {
     let change = &patterns.change;
     let wanders = change.found && !change.has_changed();

@@ -13,7 +13,7 @@ use jitterlab_analysis::scan::series::Series;
 use jitterlab_model::RunInfo;
 use jitterlab_model::check::CheckReport;
 
-use crate::side_by_side::side_by_side;
+use crate::parallel::run_in_parallel;
 
 pub use read::read_page_runs;
 
@@ -67,7 +67,7 @@ impl PageTask {
     /// Makes a task of the run that `info` describes, with the results of its scan.
     pub fn new(number: usize, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
         let measured = MeasuredTask::new(&info.tasks[number], &scan.timing, info);
-        let (patterns, prediction) = side_by_side(
+        let (patterns, prediction) = run_in_parallel(
             || Patterns::from_scan(&scan),
             || Prediction::new(&scan, &info.tasks[number], info, None),
         );

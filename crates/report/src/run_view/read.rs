@@ -15,7 +15,7 @@ pub fn read_page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, 
 }
 
 fn page_run(run: &Run, total: u64, task: Option<&str>) -> Result<PageRun, Error> {
-    let wanted = run.tasks(task)?;
+    let wanted = run.task_numbers(task)?;
     let (seen, warnings) = run.scan_with_series(total)?.into_parts();
     let mut info = run.info().clone();
     info.warnings = warnings;

@@ -7,8 +7,8 @@ use jitterlab_model::{Fitness, Watched};
 
 use super::{facts_piece, format_change, format_interval};
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::printable::printable;
 use crate::section::{Cell, Piece, Section};
 use crate::words::{plural, time};
@@ -61,8 +61,8 @@ fn configuration_text(result: &BootComparison, at: usize) -> String {
 impl Present for BootComparison {
     const KIND: &'static str = "starts";
 
-    fn head(&self) -> Option<Head> {
-        Some(head(self))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(conclusion(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -70,7 +70,7 @@ impl Present for BootComparison {
     }
 }
 
-fn head(result: &BootComparison) -> Head {
+fn conclusion(result: &BootComparison) -> Conclusion {
     let tail = &result.tail;
     let verdict = match (result.judgement, result.ways.len()) {
         (_, 0 | 1) => "NOTHING TO COMPARE YET: one way to start this machine was measured.".to_owned(),
@@ -85,7 +85,7 @@ fn head(result: &BootComparison) -> Head {
         (_, _) if result.pairs >= result.most => {
             format!(
                 "NOT DECIDED, and left at that: {} of each do not tell the two ways apart.",
-                starts_text(result.most)
+                start_count_text(result.most)
             )
         }
         _ => "NOT DECIDED: starts differ by themselves.".to_owned(),
@@ -95,30 +95,36 @@ fn head(result: &BootComparison) -> Head {
         SettingVerdict::Harms | SettingVerdict::HelpsAndHarms => Fitness::Limited,
         _ => Fitness::CannotTell,
     };
-    Head { fitness, asked: false, verdict, number: key_figure(result), next: next_step(result) }
+    Conclusion {
+        fitness,
+        asked: false,
+        verdict,
+        number: key_figure_sentence(result),
+        next: next_step(result),
+    }
 }
 
-fn starts_text(n: usize) -> String {
+fn start_count_text(n: usize) -> String {
     plural(n as u64, "start")
 }
 
-fn key_figure(result: &BootComparison) -> String {
+fn key_figure_sentence(result: &BootComparison) -> String {
     let tail = &result.tail;
     if let Some(effect) = result.effects.iter().find(|effect| effect.figure == Figure::Tail) {
         let of = format_change(effect.change);
         return format!(
             "{tail} {of} ({}), {} of each in turns; each look at them has its share of the 5 % that may be wrong.",
             format_interval(effect),
-            starts_text(result.pairs)
+            start_count_text(result.pairs)
         );
     }
     match (result.seen, result.starts.last()) {
         (Some(seen), _) => format!(
             "Seen: {tail} {} from A to B; {} of each decide{} nothing. To decide: {} of each in turns or more, {} so far.",
             format_change(seen),
-            starts_text(result.pairs),
+            start_count_text(result.pairs),
             if result.pairs == 1 { "s" } else { "" },
-            starts_text(result.fewest),
+            start_count_text(result.fewest),
             result.pairs
         ),
         (None, Some(last)) => format!("{tail} {} at this start.", time(last.figures.tail_ns as f64)),
@@ -186,7 +192,7 @@ fn section(result: &BootComparison) -> Section {
     )
 }
 
-/// Each start where it lies, way by way.
+/// Chart of the key figure of each start, by configuration.
 fn chart(result: &BootComparison) -> Option<Chart> {
     if result.starts.len() < 2 {
         return None;
@@ -253,24 +259,24 @@ mod tests {
 
     #[test]
     fn one_start_of_each_is_told_and_decides_nothing() {
-        let first = head(&result(1));
+        let first = conclusion(&result(1));
         assert!(
             first.verdict.starts_with("NOTHING TO COMPARE YET") && first.next.contains("restart"),
             "{first:?}"
         );
-        let head = head(&result(2));
-        assert!(head.verdict.starts_with("NOT DECIDED"), "{head:?}");
+        let conclusion = conclusion(&result(2));
+        assert!(conclusion.verdict.starts_with("NOT DECIDED"), "{conclusion:?}");
         let said = "Seen: p99.9 -57.0 % from A to B; 1 start of each decides nothing. To decide: 3 starts of each in turns or more, 1 so far.";
-        assert_eq!(head.number, said);
-        assert!(head.next.contains("start it as A (without what B has)"), "{head:?}");
+        assert_eq!(conclusion.number, said);
+        assert!(conclusion.next.contains("start it as A (without what B has)"), "{conclusion:?}");
     }
 
     #[test]
     fn enough_starts_decide_and_all_fits_the_terminal() {
         let result = result(6);
-        let head = head(&result);
+        let conclusion = conclusion(&result);
         assert_eq!(
-            (head.fitness, head.verdict.as_str()),
+            (conclusion.fitness, conclusion.verdict.as_str()),
             (Fitness::Good, "BETTER when started as B (isolcpus=1).")
         );
         let terminal = Terminal { columns: 80, ascii: false, colour: false };

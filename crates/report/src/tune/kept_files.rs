@@ -42,10 +42,10 @@ fn kept_lines(step: &Step, programs: &CpuSet, keeping: PersistenceSupport) -> Ve
         place if place == grub => keeping.command_line,
         _ => keeping.systemd,
     };
-    possible_lines(step, programs).into_iter().filter(|(place, _)| read(place)).collect()
+    file_lines(step, programs).into_iter().filter(|(place, _)| read(place)).collect()
 }
 
-fn possible_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
+fn file_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
     let [sysctl, tmpfiles, service, manager, grub, udev, groups @ ..] = PLACES.map(|(place, ..)| place);
     vec![match step {
         // Groups are made again at each start.
@@ -131,8 +131,8 @@ fn manual_step(step: &Step, result: &TuneResult) -> Option<String> {
 }
 
 /// The files to take along, and how they are kept and taken back.
-pub(super) fn pieces(result: &TuneResult) -> Vec<Piece> {
-    let files = files(result);
+pub(super) fn kept_files_pieces(result: &TuneResult) -> Vec<Piece> {
+    let files = settings_files(result);
     let by_hand = manual_steps(result).into_iter().map(|what| Piece::note(capitalize(&what) + "."));
     let how = (!files.is_empty()).then(|| {
         Piece::text(
@@ -168,10 +168,10 @@ fn start_command_sentence(result: &TuneResult) -> Option<String> {
 }
 
 fn gain_comment(found: &KnobResult, result: &TuneResult) -> String {
-    let measured = found.effect(result.figure()).map_or_else(String::new, |effect| {
+    let measured = found.effect(result.deciding_figure()).map_or_else(String::new, |effect| {
         format!(
             "# {} {} ({})\n",
-            deciding_figure_name(result, result.figure()),
+            deciding_figure_name(result, result.deciding_figure()),
             format_change(effect.change),
             format_interval(effect)
         )
@@ -180,7 +180,7 @@ fn gain_comment(found: &KnobResult, result: &TuneResult) -> String {
 }
 
 /// The files with their content, those of [`PLACES`] that something is kept in.
-pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
+pub fn settings_files(result: &TuneResult) -> Vec<(&'static str, String)> {
     let programs = program_cpus(result);
     let of = |(place, ..): (&'static str, &str, &str)| {
         // The command of a load may have several lines, and only the first would be a comment.
@@ -218,13 +218,13 @@ pub const NOTHING_TO_KEEP: &str = "nothing to keep: no file was written";
 /// Message where there is nothing to remove.
 pub const NOTHING_KEPT: &str = "nothing was kept there";
 
-/// A file was written.
+/// Message that a file was written.
 pub fn kept_message(path: &Path, place: &str) -> String {
     let applied_by = PLACES.iter().find(|(at, ..)| *at == place).map_or(RESTART, |(_, by, _)| by);
     format!("kept in {}; it holds after {applied_by}", path.display())
 }
 
-/// A file was removed.
+/// Message that a file was removed.
 pub fn removed_message(path: &Path, ended_by: &str) -> String {
     format!("removed {}; what it set holds until {ended_by}", path.display())
 }

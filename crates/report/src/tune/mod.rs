@@ -12,8 +12,8 @@ use jitterlab_model::units::Human;
 use jitterlab_model::{Fitness, Watched};
 
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::conclusion::{self, Conclusion};
 use crate::document::Present;
-use crate::head::{self, Head};
 use crate::purpose;
 use crate::section::{Cell, Piece, Section};
 use crate::warnings;
@@ -91,8 +91,8 @@ pub(crate) fn format_value(figure: Figure, value: f64) -> String {
 impl Present for TuneResult {
     const KIND: &'static str = "tune";
 
-    fn head(&self) -> Option<Head> {
-        Some(head(self))
+    fn conclusion(&self) -> Option<Conclusion> {
+        Some(conclusion(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -100,19 +100,20 @@ impl Present for TuneResult {
     }
 }
 
-fn head(result: &TuneResult) -> Head {
+fn conclusion(result: &TuneResult) -> Conclusion {
     let (usual, finding) = verdict_sentence(result);
     let (fitness, verdict) = match (result.fitness(), &result.purpose) {
-        (Some(fitness), Some(purpose)) => {
-            (fitness, format!("{} for {}: {finding}.", head::verdict_word(fitness), purpose::title(purpose)))
-        }
+        (Some(fitness), Some(purpose)) => (
+            fitness,
+            format!("{} for {}: {finding}.", conclusion::verdict_word(fitness), purpose::title(purpose)),
+        ),
         _ => (usual, finding + "."),
     };
-    Head {
+    Conclusion {
         fitness,
         asked: result.purpose.is_some(),
         verdict,
-        number: key_figure(result),
+        number: key_figure_sentence(result),
         next: next_step(result),
     }
 }
@@ -121,13 +122,13 @@ fn head(result: &TuneResult) -> Head {
 pub(crate) fn verdict_sentence(result: &TuneResult) -> (Fitness, String) {
     let kept: Vec<String> =
         result.knobs_worth_keeping().map(|found| found.offered.knob.to_string()).collect();
-    let figure = deciding_figure_name(result, result.figure());
+    let figure = deciding_figure_name(result, result.deciding_figure());
     match &result.proven {
         Some(proven) if proven.holds => (Fitness::Good, format!("BETTER with {}", list(&kept))),
         Some(proven) if is_lower(result, proven) => {
             let others: Vec<&str> = Figure::ALL
                 .into_iter()
-                .filter(|of| *of != result.figure())
+                .filter(|of| *of != result.deciding_figure())
                 .map(|of| deciding_figure_name(result, of))
                 .collect();
             let others = others.join(" or ");
@@ -141,12 +142,12 @@ pub(crate) fn verdict_sentence(result: &TuneResult) -> (Fitness, String) {
 
 /// True if the deciding figure is lower, by its interval.
 pub(crate) fn is_lower(result: &TuneResult, proven: &SettingsProof) -> bool {
-    let effect = proven.change(result.figure()).and_then(|of| of.effect);
+    let effect = proven.change(result.deciding_figure()).and_then(|of| of.effect);
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
 }
 
-pub(crate) fn key_figure(result: &TuneResult) -> String {
-    let figure = result.figure();
+pub(crate) fn key_figure_sentence(result: &TuneResult) -> String {
+    let figure = result.deciding_figure();
     let named = deciding_figure_name(result, figure);
     if let Some(proven) = &result.proven
         && let Some(of) = proven.change(figure)
@@ -185,7 +186,7 @@ fn next_step(result: &TuneResult) -> String {
         _ if result.notes.contains(&TuneNote::Interrupted) => {
             "the same command, which goes on from here".into()
         }
-        _ if is_outside(result) => {
+        _ if is_delay_from_outside(result) => {
             "no setting here ends it: most of the lateness comes from outside this kernel, from its host or firmware (jitterlab run \
              --why)"
                 .into()
@@ -203,12 +204,12 @@ fn next_step(result: &TuneResult) -> String {
 }
 
 /// True if most of the worst starts' delay came from outside this kernel, where no setting of it helps.
-fn is_outside(result: &TuneResult) -> bool {
+fn is_delay_from_outside(result: &TuneResult) -> bool {
     let main = result.why.as_ref().and_then(|why| why.main_cause());
     main.is_some_and(|main| main.cause.class == CauseClass::Outside && main.share_of_worst > 0.5)
 }
 
-fn tuned_task(result: &TuneResult) -> String {
+fn tuned_task_text(result: &TuneResult) -> String {
     let of = |watched: &Watched| format!(" (thread {} of {}, watched)", watched.thread, watched.program);
     format!("{}{}", result.task, result.watched.as_ref().map_or_else(String::new, of))
 }
@@ -230,7 +231,7 @@ fn section(result: &TuneResult) -> Section {
     let mut folded = vec![Piece::text(format!(
         "Each setting was compared with blocks without it, in turns. The intervals of {} hold all at once with 95 %; max and missed \
          are listed without a verdict.",
-        deciding_figure_name(result, result.figure())
+        deciding_figure_name(result, result.deciding_figure())
     ))];
     let reasons =
         result.knobs.iter().map(|found| (found.offered.knob.to_string(), words::tried_reason(found)));
@@ -238,13 +239,13 @@ fn section(result: &TuneResult) -> Section {
     folded.extend(chart(result).map(Piece::Figure));
     folded.extend(result.why.iter().flat_map(|why| {
         let what = format!("What made {} late before anything was set:", why.task);
-        std::iter::once(Piece::text(what)).chain(crate::why::piece(why))
+        std::iter::once(Piece::text(what)).chain(crate::why::main_causes_piece(why))
     }));
     let left = result.left.iter().map(|left| (left.knob.to_string(), words::untried_reason(&left.why)));
     folded.extend(facts_piece("Not tried", left));
     folded.extend(facts_piece(boots::RESTARTS, result.restart.iter().map(boots::reboot_setting_row)));
     pieces.push(Piece::details("How sure each is, and what was not tried", folded));
-    pieces.extend(kept_files::pieces(result));
+    pieces.extend(kept_files::kept_files_pieces(result));
     Section::new(
         "settings",
         "Settings that help",
@@ -256,7 +257,7 @@ fn section(result: &TuneResult) -> Section {
 
 /// Effect of each setting, by the measure of the proof.
 fn table(result: &TuneResult) -> Option<Piece> {
-    let figure = result.figure();
+    let figure = result.deciding_figure();
     let others: Vec<Figure> = Figure::ALL.into_iter().filter(|other| *other != figure).collect();
     let mut header = vec!["", deciding_figure_name(result, figure), "between"];
     header.extend(others.iter().map(|other| deciding_figure_name(result, *other)));
@@ -279,7 +280,7 @@ fn table(result: &TuneResult) -> Option<Piece> {
     });
     let caption = format!(
         "what each setting does to {}, one at a time in {} of {} blocks; below 0 is better",
-        tuned_task(result),
+        tuned_task_text(result),
         plural(result.rounds as u64, "round"),
         count(result.blocks as u64)
     );
@@ -322,7 +323,7 @@ fn proof_pieces(result: &TuneResult, proven: &SettingsProof) -> Vec<Piece> {
         let why = verdict.decided_by.as_ref().map(|by| purpose::decision_sentence(&verdict.purpose, by, 1));
         Some((
             when.to_owned(),
-            format!("{}. {}", head::verdict_word(verdict.fitness), why.unwrap_or_default()),
+            format!("{}. {}", conclusion::verdict_word(verdict.fitness), why.unwrap_or_default()),
         ))
     });
     pieces.extend(facts_piece("", said));
@@ -331,7 +332,7 @@ fn proof_pieces(result: &TuneResult, proven: &SettingsProof) -> Vec<Piece> {
 
 /// Each setting's effect with its interval, around no change; by its logarithm, so that help and harm look alike.
 fn chart(result: &TuneResult) -> Option<Chart> {
-    let figure = result.figure();
+    let figure = result.deciding_figure();
     let seen: Vec<_> =
         result.knobs.iter().filter_map(|found| Some((found.offered.knob, found.effect(figure)?))).collect();
     if seen.is_empty() {

@@ -74,10 +74,10 @@ fn result() -> TuneResult {
 #[test]
 fn the_answer_comes_first_and_the_table_fits() {
     let result = result();
-    let head = head(&result);
-    assert!(head.verdict.starts_with("BETTER with other-threads"), "{head:?}");
-    assert!(head.number.contains("50 µs before, 10 µs after (-80.0 %"), "{head:?}");
-    assert!(head.next.contains("--keep"), "{head:?}");
+    let conclusion = conclusion(&result);
+    assert!(conclusion.verdict.starts_with("BETTER with other-threads"), "{conclusion:?}");
+    assert!(conclusion.number.contains("50 µs before, 10 µs after (-80.0 %"), "{conclusion:?}");
+    assert!(conclusion.next.contains("--keep"), "{conclusion:?}");
     let text = result.sections()[0].text(Terminal { columns: 80, ascii: false, colour: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(
@@ -121,9 +121,9 @@ fn misses_decide_in_verdict_table_and_proof_where_they_decided_the_experiment() 
     let proven = result.proven.as_mut().unwrap();
     proven.changes =
         vec![FigureChange { figure: Figure::Missed, start: 0.3, tuned: 0.0, effect: Some(missed) }];
-    let head = head(&result);
+    let conclusion = conclusion(&result);
     assert_eq!(
-        head.number,
+        conclusion.number,
         "missed 30 % before, 0 % after (x 1/5000, x 1/10000 to x 1/2500 with 95 %), 12 pairs of blocks."
     );
     let outset = plan_sentence(&result.plan.unwrap(), "p99.9", &[Knob::OtherThreads]);
@@ -138,7 +138,7 @@ fn misses_decide_in_verdict_table_and_proof_where_they_decided_the_experiment() 
 fn no_file_is_written_that_nothing_on_the_machine_reads() {
     let mut result = result();
     result.keeping = PersistenceSupport { systemd: false, command_line: false };
-    assert_eq!(kept_files::files(&result), []);
+    assert_eq!(kept_files::settings_files(&result), []);
     let by_hand = kept_files::manual_steps(&result);
     assert!(by_hand.len() == 1 && by_hand[0].contains("taskset -c 0 PROGRAM"), "{by_hand:?}");
     assert!(!by_hand[0].contains("systemd"), "{by_hand:?}");
@@ -147,19 +147,19 @@ fn no_file_is_written_that_nothing_on_the_machine_reads() {
 #[test]
 fn what_is_not_proven_is_not_kept() {
     let mut result = result();
-    assert_eq!(kept_files::files(&result).len(), 1);
-    let (place, text) = kept_files::files(&result).remove(0);
+    assert_eq!(kept_files::settings_files(&result).len(), 1);
+    let (place, text) = kept_files::settings_files(&result).remove(0);
     assert!(place.contains("system.conf.d") && text.starts_with(kept_files::MARK), "{text}");
     assert!(text.contains("CPUAffinity=0") && text.contains("-80.0 %"), "{text}");
     // Some of these files are shell scripts.
     result.loads = vec!["exec:true\nrm -rf /".into()];
-    let (_, text) = kept_files::files(&result).remove(0);
+    let (_, text) = kept_files::settings_files(&result).remove(0);
     assert!(text.lines().all(|line| !line.starts_with("rm")), "{text}");
     result.proven.as_mut().unwrap().holds = false;
-    assert_eq!(kept_files::files(&result), []);
-    assert!(head(&result).verdict.contains("NOT KEPT"));
+    assert_eq!(kept_files::settings_files(&result), []);
+    assert!(conclusion(&result).verdict.contains("NOT KEPT"));
     result.proven = None;
-    assert!(head(&result).verdict.contains("NO HELP FOUND"));
+    assert!(conclusion(&result).verdict.contains("NO HELP FOUND"));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn what_is_kept_lies_where_the_system_reads_it_and_the_rest_is_named() {
     ];
     result.proven.as_mut().unwrap().knobs = kept.iter().map(|(knob, _)| *knob).collect();
     result.knobs = kept.map(|(knob, step)| found(knob, SettingVerdict::Helps, 0.5, step)).into();
-    let files = kept_files::files(&result);
+    let files = kept_files::settings_files(&result);
     let text =
         |part: &str| files.iter().find(|(place, _)| place.contains(part)).map(|(_, text)| text.as_str());
     let holds = |part: &str, line: &str| text(part).is_some_and(|text| text.lines().any(|one| one == line));

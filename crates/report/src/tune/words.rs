@@ -3,14 +3,14 @@
 use jitterlab_analysis::tune::{KnobResult, LeftOut, SettingVerdict, Step, USUAL};
 use jitterlab_model::{Fitness, Knob};
 
-use crate::dictionary::word;
+use crate::dictionary::entry;
 use crate::section::Cell;
-use crate::why::cause;
+use crate::why::cause_text;
 use crate::words::share;
 
 /// Effect of setting a knob, as the end of "setting ...".
 pub fn effect_text(knob: Knob) -> &'static str {
-    word("knob", knob.name()).unwrap_or("a setting that this jitterlab does not know")
+    entry("knob", knob.name()).unwrap_or("a setting that this jitterlab does not know")
 }
 
 /// One thing that a knob sets, as it could be typed.
@@ -46,7 +46,7 @@ pub(super) fn tried_reason(found: &KnobResult) -> String {
             let verb = if of.own { "remedies" } else { "may shorten" };
             format!(
                 "{verb} {} and the like ({} of what delayed the latest starts)",
-                cause(&of.cause),
+                cause_text(&of.cause),
                 share(of.share)
             )
         }

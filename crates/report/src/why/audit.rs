@@ -3,19 +3,19 @@
 
 use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_model::causes::{CauseClass as Class, InterruptionSum};
-use jitterlab_model::watched::{CallCount, Waits, Watched};
+use jitterlab_model::watched::{CallCount, WaitKind, Watched};
 use jitterlab_model::{RunInfo, TaskRun};
 
-use super::words::{cause, remedy};
+use super::words::{cause_text, remedy_clause};
 use crate::section::{Cell, Piece};
 use crate::words::{plural, time};
 
-/// Habits that are shown; the others are under `--details`.
+/// Findings that are shown; the others are under `--details`.
 const SHOWN: usize = 5;
 /// A timer slack up to this costs nothing that can be seen.
 const MOST_SLACK_NS: u64 = 1_000;
 
-struct Habit {
+struct AuditFinding {
     what: String,
     times: Option<u64>,
     p99_ns: Option<i64>,
@@ -23,54 +23,54 @@ struct Habit {
     remedy: String,
 }
 
-/// The habits of a task of another program; nothing of a task of jitterlab's.
-pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> {
+/// Findings about a task of another program; nothing of a task of jitterlab's.
+pub(super) fn audit_pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> {
     let Some(watched) = &task.watched else { return Vec::new() };
-    let mut habits: Vec<Habit> = watched.calls.iter().map(habit_of_call).collect();
-    habits.extend(
+    let mut findings: Vec<AuditFinding> = watched.calls.iter().map(call_finding).collect();
+    findings.extend(
         of.interruptions
             .iter()
-            .filter(|sum| is_own(sum.cause.class))
-            .map(|sum| habit_of_interruption(sum, run)),
+            .filter(|sum| is_own_doing(sum.cause.class))
+            .map(|sum| interruption_finding(sum, run)),
     );
-    habits.extend(habit_of_sharing_cpu(of, run));
+    findings.extend(cpu_sharing_finding(of, run));
     // A process has one memory: it is listed with its first thread.
-    if has_unlocked_memory(task) && !others_before(task, run).any(has_unlocked_memory) {
-        habits.push(habit_of_setting("memory is not locked", "mlockall(MCL_CURRENT | MCL_FUTURE)"));
+    if has_unlocked_memory(task) && !earlier_threads(task, run).any(has_unlocked_memory) {
+        findings.push(setting_finding("memory is not locked", "mlockall(MCL_CURRENT | MCL_FUTURE)"));
     }
-    habits.extend(habits_of_settings(task));
-    habits.sort_by_key(|habit| std::cmp::Reverse(habit.worst_ns));
-    if habits.is_empty() {
+    findings.extend(setting_findings(task));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.worst_ns));
+    if findings.is_empty() {
         return Vec::new();
     }
-    let (shown, folded) = habits.split_at(habits.len().min(SHOWN));
+    let (shown, folded) = findings.split_at(findings.len().min(SHOWN));
     let caption =
         format!("What {} does in its activations, and what shares its CPU, by what it cost", of.task);
-    let mut pieces = vec![habit_table(caption, shown)];
+    let mut pieces = vec![findings_table(caption, shown)];
     if !folded.is_empty() {
         pieces.push(Piece::details(
             format!("{}: more that it does", of.task),
-            vec![habit_table(format!("What {} does besides", of.task), folded)],
+            vec![findings_table(format!("What {} does besides", of.task), folded)],
         ));
     }
     pieces
 }
 
-fn habit_table(caption: String, habits: &[Habit]) -> Piece {
-    let rows = habits.iter().map(|habit| {
+fn findings_table(caption: String, findings: &[AuditFinding]) -> Piece {
+    let rows = findings.iter().map(|finding| {
         let time = |ns: Option<i64>| Cell::optional(ns, |ns| Cell::time(ns as f64));
         vec![
-            habit.what.as_str().into(),
-            Cell::optional(habit.times, Cell::Count),
-            time(habit.p99_ns),
-            time(habit.worst_ns),
-            habit.remedy.as_str().into(),
+            finding.what.as_str().into(),
+            Cell::optional(finding.times, Cell::Count),
+            time(finding.p99_ns),
+            time(finding.worst_ns),
+            finding.remedy.as_str().into(),
         ]
     });
     Piece::table(caption, &["habit, µs", "times", "p99", "worst", "remedy"], rows)
 }
 
-fn habit_of_call(call: &CallCount) -> Habit {
+fn call_finding(call: &CallCount) -> AuditFinding {
     let remedy = match &*call.name {
         "mmap" | "munmap" | "brk" | "mremap" | "madvise" => {
             "allocate before the loop; mallopt(M_TRIM_THRESHOLD, -1), mallopt(M_MMAP_MAX, 0)"
@@ -83,7 +83,7 @@ fn habit_of_call(call: &CallCount) -> Habit {
         "" => format!("system call {}", call.number),
         name => name.into(),
     };
-    Habit {
+    AuditFinding {
         what,
         times: Some(call.times),
         p99_ns: Some(call.p99_ns),
@@ -93,7 +93,7 @@ fn habit_of_call(call: &CallCount) -> Habit {
 }
 
 /// True if an interruption of its work comes from the loop itself.
-const fn is_own(class: Class) -> bool {
+const fn is_own_doing(class: Class) -> bool {
     matches!(
         class,
         Class::PageFault
@@ -111,23 +111,23 @@ const fn shares_cpu(class: Class) -> bool {
 }
 
 /// The costliest of those that share its processor, and the number of the others.
-fn habit_of_sharing_cpu(of: &TaskWhy, run: &RunInfo) -> Option<Habit> {
+fn cpu_sharing_finding(of: &TaskWhy, run: &RunInfo) -> Option<AuditFinding> {
     let sharing = || of.interruptions.iter().filter(|sum| shares_cpu(sum.cause.class));
-    let costliest = habit_of_interruption(sharing().max_by_key(|sum| sum.max_ns)?, run);
+    let costliest = interruption_finding(sharing().max_by_key(|sum| sum.max_ns)?, run);
     let others = match sharing().count() {
         1 => String::new(),
         count => format!(" and {}", plural(count as u64 - 1, "other")),
     };
-    Some(Habit { what: format!("shares its CPU with {}{others}", costliest.what), ..costliest })
+    Some(AuditFinding { what: format!("shares its CPU with {}{others}", costliest.what), ..costliest })
 }
 
-fn habit_of_interruption(sum: &InterruptionSum, run: &RunInfo) -> Habit {
-    Habit {
-        what: cause(&sum.cause),
+fn interruption_finding(sum: &InterruptionSum, run: &RunInfo) -> AuditFinding {
+    AuditFinding {
+        what: cause_text(&sum.cause),
         times: Some(sum.times),
         p99_ns: sum.p99_ns,
         worst_ns: Some(sum.max_ns),
-        remedy: remedy(&sum.cause, run),
+        remedy: remedy_clause(&sum.cause, run),
     }
 }
 
@@ -136,7 +136,7 @@ fn has_unlocked_memory(task: &TaskRun) -> bool {
 }
 
 /// The threads of a task's process that the run lists before it.
-fn others_before<'r>(task: &TaskRun, run: &'r RunInfo) -> impl Iterator<Item = &'r TaskRun> {
+fn earlier_threads<'r>(task: &TaskRun, run: &'r RunInfo) -> impl Iterator<Item = &'r TaskRun> {
     let of = |task: &TaskRun| task.watched.as_ref().map(|watched| (watched.process, watched.thread));
     let own = of(task);
     run.tasks
@@ -146,53 +146,53 @@ fn others_before<'r>(task: &TaskRun, run: &'r RunInfo) -> impl Iterator<Item = &
 }
 
 /// A setting that no event shows a cost of.
-fn habit_of_setting(what: &str, remedy: &str) -> Habit {
-    Habit { what: what.into(), times: None, p99_ns: None, worst_ns: None, remedy: remedy.into() }
+fn setting_finding(what: &str, remedy: &str) -> AuditFinding {
+    AuditFinding { what: what.into(), times: None, p99_ns: None, worst_ns: None, remedy: remedy.into() }
 }
 
-fn habits_of_settings(task: &TaskRun) -> Vec<Habit> {
+fn setting_findings(task: &TaskRun) -> Vec<AuditFinding> {
     let granted = task.granted.as_ref();
     let watched = task.watched.as_ref();
     let ordinary = granted.is_some_and(|granted| !granted.policy.is_real_time());
-    let relative = watched.is_some_and(|watched| watched.waits == Waits::NanosleepRelative);
+    let relative = watched.is_some_and(|watched| watched.waits == WaitKind::NanosleepRelative);
     let moved = watched.map_or(0, |watched| watched.moves);
-    let mut habits = Vec::new();
+    let mut findings = Vec::new();
     if ordinary {
-        habits.push(habit_of_setting("ordinary priority", "chrt --fifo 80, or pthread_setschedparam"));
+        findings.push(setting_finding("ordinary priority", "chrt --fifo 80, or pthread_setschedparam"));
     }
     // Timers of real-time threads have none.
     let slack_ns = granted.filter(|_| ordinary).and_then(|granted| granted.timer_slack_ns);
     if let Some(ns) = slack_ns.filter(|ns| *ns > MOST_SLACK_NS) {
         let what = format!("timers may be {} late on purpose", time(ns as f64));
-        habits.push(habit_of_setting(&what, "prctl(PR_SET_TIMERSLACK, 1)"));
+        findings.push(setting_finding(&what, "prctl(PR_SET_TIMERSLACK, 1)"));
     }
     if relative {
-        habits.push(habit_of_setting(
+        findings.push(setting_finding(
             "sleeps for lengths of time",
             "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ...)",
         ));
     }
     let caught_up = watched.map_or(0, |watched| watched.caught_up);
     if caught_up > 0 {
-        let catches_up = habit_of_setting(
+        let catches_up = setting_finding(
             "catches up back to back after an overrun",
             "go on at the next due time: do next += period; while (next <= now)",
         );
-        habits.push(Habit { times: Some(caught_up), ..catches_up });
+        findings.push(AuditFinding { times: Some(caught_up), ..catches_up });
     }
     if let Some(bytes) =
         watched.and_then(|watched| watched.stack_ready).filter(|bytes| *bytes < Watched::STACK)
     {
-        habits.push(habit_of_setting(
+        findings.push(setting_finding(
             &format!("{} kB of its stack are in memory, not {}", bytes >> 10, Watched::STACK >> 10),
             "before the loop: char room[65536]; memset(room, 0, sizeof room)",
         ));
     }
     if moved > 0 {
-        let moves = habit_of_setting("moves between CPUs", "taskset, or pthread_setaffinity_np");
-        habits.push(Habit { times: Some(moved), ..moves });
+        let moves = setting_finding("moves between CPUs", "taskset, or pthread_setaffinity_np");
+        findings.push(AuditFinding { times: Some(moved), ..moves });
     }
-    habits
+    findings
 }
 
 #[cfg(test)]
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use jitterlab_analysis::causes::ListedEvents;
     use jitterlab_model::causes::{Cause, TaskCauses};
-    use jitterlab_model::watched::DueTimes;
+    use jitterlab_model::watched::DueTimeSource;
     use jitterlab_model::{Bench, Granted, Policy, TaskSpec};
 
     #[test]
@@ -229,8 +229,8 @@ mod tests {
             program: "loop".into(),
             process: 7,
             thread: 7,
-            waits: Waits::NanosleepRelative,
-            due: DueTimes::OwnTimer,
+            waits: WaitKind::NanosleepRelative,
+            due: DueTimeSource::OwnTimer,
             returns: None,
             calls: calls.into(),
             moves: 0,
@@ -242,13 +242,13 @@ mod tests {
         let task =
             TaskRun { watched: Some(watched), granted: Some(granted), ..TaskRun::new(TaskSpec::default()) };
         let run = RunInfo::new(Bench::Host, "monotonic", []);
-        let pieces = pieces(&of, &task, &run);
+        let pieces = audit_pieces(&of, &task, &run);
         let Piece::Table(table) = &pieces[0] else { panic!("{pieces:?}") };
-        let habits: Vec<String> = table.rows.iter().map(|row| format!("{:?}", row[0])).collect();
-        let place = |habit: &str| habits.iter().position(|shown| shown.contains(habit));
+        let findings: Vec<String> = table.rows.iter().map(|row| format!("{:?}", row[0])).collect();
+        let place = |habit: &str| findings.iter().position(|shown| shown.contains(habit));
         let order =
             ["waiting for a lock of gui", "munmap", "write", "interrupt 36 disk", "memory is not locked"];
-        assert_eq!(order.map(place), [Some(0), Some(1), Some(2), Some(3), Some(4)], "{habits:?}");
+        assert_eq!(order.map(place), [Some(0), Some(1), Some(2), Some(3), Some(4)], "{findings:?}");
         let folded = format!("{:?}", pieces[1]);
         for habit in ["lengths of time", "back to back", "12 kB of its stack"] {
             assert!(folded.contains(habit), "{habit}: {folded}");
@@ -257,18 +257,18 @@ mod tests {
         let slack = |policy| {
             let granted =
                 Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: Some(50_000) };
-            habits_of_settings(&TaskRun { granted: Some(granted), ..task.clone() })
+            setting_findings(&TaskRun { granted: Some(granted), ..task.clone() })
         };
-        let is_slack = |habit: &Habit| habit.what.contains("50 µs late on purpose");
+        let is_slack = |finding: &AuditFinding| finding.what.contains("50 µs late on purpose");
         assert!(slack(Policy::Other).iter().any(is_slack) && !slack(Policy::Fifo(80)).iter().any(is_slack));
         // Of its process's second thread, the memory is not told again.
         let mut second = task.clone();
         second.watched.iter_mut().for_each(|watched| watched.thread = 8);
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default(), TaskSpec::default()]);
         let run = RunInfo { tasks: vec![task.clone(), second.clone()], ..run };
-        let of_second = format!("{:?}", super::pieces(&of, &second, &run));
+        let of_second = format!("{:?}", audit_pieces(&of, &second, &run));
         assert!(of_second.contains("lengths of time") && !of_second.contains("memory is not locked"));
         let own = TaskRun::new(TaskSpec::default());
-        assert!(super::pieces(&of, &own, &run).is_empty(), "a task of jitterlab's has no habits");
+        assert!(audit_pieces(&of, &own, &run).is_empty(), "a task of jitterlab's has no habits");
     }
 }

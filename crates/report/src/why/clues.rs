@@ -3,14 +3,15 @@
 use jitterlab_analysis::listed_rhythms::rhythms;
 use jitterlab_model::{Fitness, RunInfo, Warning};
 
-use crate::head::Head;
+use crate::conclusion::Conclusion;
 use crate::section::Piece;
 use crate::warnings;
 use crate::words::sentence;
 
 /// The three lines: the strongest clue.
-pub(super) fn head(run: &RunInfo) -> Option<Head> {
-    let clue = run.warnings.iter().filter(|warning| warning.is_clue()).min_by_key(|warning| rank(warning))?;
+pub(super) fn clue_conclusion(run: &RunInfo) -> Option<Conclusion> {
+    let clue =
+        run.warnings.iter().filter(|warning| warning.is_clue()).min_by_key(|warning| clue_rank(warning))?;
     let (verdict, next) = match clue {
         Warning::SharedStalls { .. } => (
             "LIKELY CAUSE: the whole machine stops now and then, which no thread does.",
@@ -30,7 +31,7 @@ pub(super) fn head(run: &RunInfo) -> Option<Head> {
             "on the machine that was measured: jitterlab run --why, as root",
         ),
     };
-    Some(Head {
+    Some(Conclusion {
         fitness: Fitness::CannotTell,
         asked: false,
         verdict: verdict.into(),
@@ -39,13 +40,13 @@ pub(super) fn head(run: &RunInfo) -> Option<Head> {
     })
 }
 
-pub(super) fn pieces(run: &RunInfo) -> Vec<Piece> {
+pub(super) fn clue_pieces(run: &RunInfo) -> Vec<Piece> {
     let clues: Vec<&Warning> = run.warnings.iter().filter(|warning| warning.is_clue()).collect();
     warnings::warning_sentences(&clues).iter().map(|clue| Piece::note(sentence(clue))).collect()
 }
 
 /// Rank of a clue; the strongest has 0.
-fn rank(clue: &Warning) -> u8 {
+fn clue_rank(clue: &Warning) -> u8 {
     match clue {
         Warning::SharedStalls { .. } => 0,
         Warning::ListedLate { at, .. } if !rhythms(at).is_empty() => 1,

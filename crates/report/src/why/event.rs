@@ -4,12 +4,12 @@ use jitterlab_analysis::causes::LateEvent;
 use jitterlab_model::RunInfo;
 use jitterlab_model::causes::{Certainty, ExecutionContext};
 
-use super::words::{cause, certainty, due_text, evidence};
+use super::words::{cause_text, certainty_word, due_text, evidence_word};
 use crate::section::{Cell, Piece};
 use crate::words::{count, time};
 
 /// One late activation with its parts, and in full with the activity around it.
-pub fn event(event: &LateEvent, first_due_ns: i64, run: &RunInfo, in_full: bool) -> Vec<Piece> {
+pub fn event_pieces(event: &LateEvent, first_due_ns: i64, run: &RunInfo, in_full: bool) -> Vec<Piece> {
     let at = run
         .epoch_offset_ns
         .map_or(String::new(), |_| format!(", at {} UTC", due_text(event.due_ns, first_due_ns, run)));
@@ -24,10 +24,10 @@ pub fn event(event: &LateEvent, first_due_ns: i64, run: &RunInfo, in_full: bool)
     let parts = event.parts.iter().map(|part| {
         let sure = match part.certainty {
             Certainty::Proven => String::new(),
-            sure => format!(" ({}: {})", certainty(sure), evidence(part.evidence)),
+            sure => format!(" ({}: {})", certainty_word(sure), evidence_word(part.evidence)),
         };
         let function = part.function.as_ref().map_or(String::new(), |function| format!(", in {function}"));
-        let what = format!("{}{function}{sure}", cause(&part.cause));
+        let what = format!("{}{function}{sure}", cause_text(&part.cause));
         vec![Cell::time(part.at_ns as f64), Cell::time(part.ns as f64), what.into()]
     });
     let around = event.ran.iter().map(|span| {

@@ -2,7 +2,7 @@
 
 use jitterlab_model::causes::{Cause, CauseClass as Class};
 
-use super::words::letter;
+use super::words::class_letter;
 use crate::chart::Layer;
 
 /// Marks of the usual way, and of causes that have none of their own.
@@ -10,14 +10,14 @@ pub const USUAL: char = '·';
 pub const OTHER: char = '*';
 
 /// The letters of causes that are listed together: of others of its class the second is small, further ones are numbered.
-pub fn letters<'a>(causes: &[&'a Cause]) -> Vec<char> {
+pub fn cause_letters<'a>(causes: &[&'a Cause]) -> Vec<char> {
     let mut known: Vec<&Cause> = Vec::new();
     let mark = |cause: &&'a Cause| {
-        let own = letter(cause.class);
+        let own = class_letter(cause.class);
         if !known.contains(cause) {
             known.push(cause);
         }
-        let mut of_class = known.iter().filter(|other| letter(other.class) == own);
+        let mut of_class = known.iter().filter(|other| class_letter(other.class) == own);
         match of_class.position(|other| other == cause).unwrap_or(0) {
             _ if own == USUAL => own,
             0 => own,
@@ -29,8 +29,8 @@ pub fn letters<'a>(causes: &[&'a Cause]) -> Vec<char> {
 }
 
 /// The colour of a class in figures, as a number of the palette.
-pub fn colour(class: Class) -> usize {
-    match letter(class) {
+pub fn class_colour(class: Class) -> usize {
+    match class_letter(class) {
         'I' => 0,
         'T' | 'O' => 1,
         'S' => 2,
@@ -54,6 +54,6 @@ mod tests {
         let all =
             [of(Class::Preempted, "a"), of(Class::Idle, "b"), of(Class::Shared, "c"), of(Class::Shared, "d")];
         let twice: Vec<&Cause> = all.iter().chain(&all).collect();
-        assert_eq!(letters(&twice), ['P', 'I', 'p', '2', 'P', 'I', 'p', '2']);
+        assert_eq!(cause_letters(&twice), ['P', 'I', 'p', '2', 'P', 'I', 'p', '2']);
     }
 }

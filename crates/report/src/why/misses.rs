@@ -3,8 +3,8 @@
 use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_model::{Fitness, RunInfo};
 
-use super::words::{cause, remedy};
-use crate::head::Head;
+use super::words::{cause_text, remedy_clause};
+use crate::conclusion::Conclusion;
 use crate::words::{plural, share, time};
 
 /// Causes of one sentence, and the least share of one beside the first.
@@ -12,14 +12,14 @@ const NAMED: usize = 3;
 const LEAST: f64 = 0.01;
 
 /// The three lines of a task that missed due times for its work; `None` of any other.
-pub(super) fn head_of_answer(of: &TaskWhy, run: &RunInfo) -> Option<Head> {
+pub(super) fn misses_conclusion(of: &TaskWhy, run: &RunInfo) -> Option<Conclusion> {
     let (most, part) = of.cause_of_misses()?;
-    Some(Head {
+    Some(Conclusion {
         fitness: Fitness::Limited,
         asked: false,
         verdict: format!(
             "LARGEST CAUSE: {}, {} of the time of {} after which {} missed {}.",
-            cause(&most.cause),
+            cause_text(&most.cause),
             share(part),
             plural(of.misses.activations, "activation"),
             of.task,
@@ -32,7 +32,7 @@ pub(super) fn head_of_answer(of: &TaskWhy, run: &RunInfo) -> Option<Head> {
             shares_of_other_causes(of),
             time(of.max_ns as f64)
         ),
-        next: remedy(&most.cause, run),
+        next: remedy_clause(&most.cause, run),
     })
 }
 
@@ -41,7 +41,7 @@ fn shares_of_other_causes(of: &TaskWhy) -> String {
     let all_ns = of.misses.work_ns().max(1) as f64;
     let parts = of.misses.work.iter().map(|sum| (sum, sum.sum_ns as f64 / all_ns));
     let others = parts.skip(1).take(NAMED - 1).filter(|(_, part)| *part >= LEAST);
-    others.map(|(sum, part)| format!("; {} is {}", share(part), cause(&sum.cause))).collect()
+    others.map(|(sum, part)| format!("; {} is {}", share(part), cause_text(&sum.cause))).collect()
 }
 
 fn period_clause(of: &TaskWhy, run: &RunInfo) -> String {
@@ -78,19 +78,19 @@ mod tests {
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let mut causes = TaskCauses { explained: 9, max_ns: 15_000, misses, ..TaskCauses::default() };
         let why = |causes: &TaskCauses| TaskWhy::new("main", causes, ListedEvents::Worst(1));
-        let head = head_of_answer(&why(&causes), &run).unwrap();
+        let conclusion = misses_conclusion(&why(&causes), &run).unwrap();
         assert_eq!(
-            head.verdict,
+            conclusion.verdict,
             "LARGEST CAUSE: the task's own work, 77 % of the time of 2 activations after which main missed 1 003 due times."
         );
         assert_eq!(
-            head.number,
+            conclusion.number,
             "At worst 1.60 ms of it in one; the period is 1 ms; 23 % is its SCHED_DEADLINE budget used up. The latest start was 15 µs late."
         );
         causes.misses.late_ns = 5_000_000;
-        assert_eq!(head_of_answer(&why(&causes), &run), None);
+        assert_eq!(misses_conclusion(&why(&causes), &run), None);
         // Of lost events nothing is said.
         causes.misses = Misses { late_ns: 0, work: vec![work(CauseClass::Lost, 1, 1)], ..causes.misses };
-        assert_eq!(head_of_answer(&why(&causes), &run), None);
+        assert_eq!(misses_conclusion(&why(&causes), &run), None);
     }
 }

@@ -13,14 +13,14 @@ use jitterlab_analysis::causes::{
 use jitterlab_model::causes::{Cause, CauseClass, Tracer};
 use jitterlab_model::{Fitness, RunInfo, TaskRun};
 
+use crate::conclusion::Conclusion;
 use crate::document::Present;
-use crate::head::Head;
 use crate::run::task_line;
 use crate::section::{Cell, Piece, Section, Table};
-use crate::words::{count, list, plural, share, time};
-use event::event;
-pub(crate) use words::remedy;
-pub use words::{cause, path, step};
+use crate::words::{SHOWN_TASKS, count, list, plural, share, time};
+use event::event_pieces;
+pub(crate) use words::remedy_clause;
+pub use words::{cause_text, path_text, step_text};
 use words::{due_text, is_measurement};
 
 /// Activations that are shown one by one.
@@ -41,34 +41,49 @@ const INTERRUPTIONS: usize = 5;
 impl Present for RunWhy {
     const KIND: &'static str = "why";
 
-    fn head(&self) -> Option<Head> {
-        head_of_answer(self)
+    fn conclusion(&self) -> Option<Conclusion> {
+        why_conclusion(self)
     }
 
     fn sections(&self) -> Vec<Section> {
         let each = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
-            true => only_event(of, self, task),
+            true => single_event_pieces(of, self, task),
             false => {
                 let sentences = if is_task_of_answer(of, self) {
                     gap_sentences(of)
                 } else {
                     task_sentences(of, &self.run).collect()
                 };
-                sentences.into_iter().map(Piece::text).chain(pieces(of, self, task)).collect()
+                sentences.into_iter().map(Piece::text).chain(task_pieces(of, self, task)).collect()
             }
         };
-        let mut pieces: Vec<Piece> = self.tasks.iter().zip(&self.run.tasks).flat_map(each).collect();
-        let clues = if self.tasks.is_empty() { clues::pieces(&self.run) } else { Vec::new() };
+        let (shown, others) = split_worst(&self.tasks, SHOWN_TASKS);
+        let of_task =
+            |number: usize| self.tasks.get(number).zip(self.run.tasks.get(number)).into_iter().flat_map(each);
+        let mut pieces: Vec<Piece> = shown.into_iter().flat_map(of_task).collect();
+        if !others.is_empty() {
+            let summary = format!("The other {}", plural(others.len() as u64, "task"));
+            pieces.push(Piece::details(summary, others.into_iter().flat_map(of_task).collect()));
+        }
+        let clues = if self.tasks.is_empty() { clues::clue_pieces(&self.run) } else { Vec::new() };
         pieces.extend(clues);
         if pieces.is_empty() {
             pieces.push(Piece::text("It holds no task whose causes were kept."));
         }
         if !self.one_event && !self.tasks.is_empty() {
-            let file = crate::head::file_argument(&self.file);
+            let file = crate::conclusion::file_argument(&self.file);
             pieces.push(Piece::text(format!("One start in full: jitterlab why --event 1 {file}")));
         }
         vec![section(pieces)]
     }
+}
+
+/// Splits the tasks, by their numbers, into those with the largest latencies and the others, each in their order.
+pub(crate) fn split_worst(tasks: &[TaskWhy], shown: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by_key(|number| std::cmp::Reverse(tasks[*number].max_ns));
+    let worst = &order[..shown.min(order.len())];
+    (0..tasks.len()).partition(|number| worst.contains(number))
 }
 
 pub(crate) fn section(pieces: Vec<Piece>) -> Section {
@@ -81,26 +96,28 @@ pub(crate) fn section(pieces: Vec<Piece>) -> Section {
 }
 
 /// The causes of a task's late starts, the latest of them, the remedies, and everything else, folded.
-pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
+pub(crate) fn task_pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
     let latest =
         (!of.events.is_empty()).then(|| Piece::Table(table_of_worst_starts(of, first_due_ns, &why.run)));
     let mut remedies = remedy_sentences(of, &why.run).into_iter().map(Piece::note);
     // The next step is the first remedy.
     let said = is_task_of_answer(of, why).then(|| remedies.next()).flatten();
-    let audit = audit::pieces(of, task, &why.run);
+    let audit = audit::audit_pieces(of, task, &why.run);
     let starts = latest.into_iter().chain(audit).chain(remedies);
     // Of several tasks, one screen holds the causes, starts and habits of the one that the answer is about.
-    let starts: Vec<Piece> = piece(of).into_iter().chain(starts).collect();
+    let starts: Vec<Piece> = main_causes_piece(of).into_iter().chain(starts).collect();
     let (shown, mut details) =
         if is_task_of_answer(of, why) { (starts, Vec::new()) } else { (Vec::new(), starts) };
     details.extend(said);
     details.push(Piece::text(task_line(&why.run, task)));
     details.extend((of.explained > 0).then(|| Piece::Table(table_of_every_cause(of))));
-    details.extend(clusters(&of.clusters));
+    details.extend(clusters_piece(&of.clusters));
     details
         .extend(typical_wakeup_sentence(of).into_iter().chain(interruptions_sentence(of)).map(Piece::text));
-    details.extend(of.events.iter().take(LATEST).flat_map(|late| event(late, first_due_ns, &why.run, true)));
+    details.extend(
+        of.events.iter().take(LATEST).flat_map(|late| event_pieces(late, first_due_ns, &why.run, true)),
+    );
     details.push(Piece::text(tracing_sentence(&why.tracer)));
     let folded =
         Piece::details(format!("{}: every cause, and the latest starts one by one", of.task), details);
@@ -108,10 +125,10 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 }
 
 /// One activation in full.
-fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
+fn single_event_pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
     let mut pieces = vec![Piece::text(task_line(&why.run, task))];
-    pieces.extend(of.events.iter().flat_map(|late| event(late, first_due_ns, &why.run, true)));
+    pieces.extend(of.events.iter().flat_map(|late| event_pieces(late, first_due_ns, &why.run, true)));
     if of.events.is_empty() {
         pieces.push(Piece::text("No such activation is among those that are kept."));
     }
@@ -119,11 +136,11 @@ fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 }
 
 /// The causes of a task after its run.
-pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
+pub fn brief_pieces(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     let sentences = task_sentences(of, run).map(Piece::text);
     let task = run.task(&of.task);
-    let audit = task.into_iter().flat_map(|task| audit::pieces(of, task, run));
-    sentences.chain(piece(of)).chain(audit).collect()
+    let audit = task.into_iter().flat_map(|task| audit::audit_pieces(of, task, run));
+    sentences.chain(main_causes_piece(of)).chain(audit).collect()
 }
 
 /// Task that the answer on a run is about; `None` if the answer is about one event.
@@ -140,7 +157,7 @@ fn task_of_answer(tasks: &[TaskWhy]) -> Option<&TaskWhy> {
 }
 
 /// The next step after a run whose causes are known.
-pub(crate) fn next_of_run(tasks: &[TaskWhy], run: &RunInfo) -> Option<String> {
+pub(crate) fn next_step_of_run(tasks: &[TaskWhy], run: &RunInfo) -> Option<String> {
     next_step(task_of_answer(tasks)?, run)
 }
 
@@ -150,13 +167,13 @@ fn is_task_of_answer(of: &TaskWhy, why: &RunWhy) -> bool {
 
 /// Main facts about a task, each with its name.
 fn task_sentences(of: &TaskWhy, run: &RunInfo) -> impl Iterator<Item = String> {
-    head(of, run).into_iter().map(|sentence| format!("{}: {sentence}", of.task))
+    main_sentences(of, run).into_iter().map(|sentence| format!("{}: {sentence}", of.task))
 }
 
 /// The next step: the remedy that removes most.
 fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
     if let Some((most, _)) = of.cause_of_misses() {
-        return Some(remedy(&most.cause, run));
+        return Some(remedy_clause(&most.cause, run));
     }
     let most = ranked_remedies(of, run).into_iter().next()?;
     let more = most.rows.len() - 1;
@@ -172,17 +189,17 @@ fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
 }
 
 /// The three lines: the main cause of the task with the worst start; `None` for a single activation.
-pub(crate) fn head_of_answer(why: &RunWhy) -> Option<Head> {
+pub(crate) fn why_conclusion(why: &RunWhy) -> Option<Conclusion> {
     let Some(task) = task_of_run_answer(why) else {
-        return clues::head(&why.run).filter(|_| why.tasks.is_empty());
+        return clues::clue_conclusion(&why.run).filter(|_| why.tasks.is_empty());
     };
-    Some(misses::head_of_answer(task, &why.run).unwrap_or_else(|| head_of_late_starts(task, &why.run)))
+    Some(misses::misses_conclusion(task, &why.run).unwrap_or_else(|| late_starts_conclusion(task, &why.run)))
 }
 
 /// The main cause of a task's late starts.
-fn head_of_late_starts(task: &TaskWhy, run: &RunInfo) -> Head {
+fn late_starts_conclusion(task: &TaskWhy, run: &RunInfo) -> Conclusion {
     let Some(main) = task.main_cause() else {
-        return Head {
+        return Conclusion {
             fitness: Fitness::Good,
             asked: false,
             verdict: "NOTHING UNUSUAL delayed any start.".into(),
@@ -208,15 +225,15 @@ fn head_of_late_starts(task: &TaskWhy, run: &RunInfo) -> Head {
             Fitness::Limited,
             format!(
                 "LARGEST CAUSE: {} ({}), {part} of what delayed the {latest} latest starts of {}.",
-                cause(&main.cause),
-                sureness(main),
+                cause_text(&main.cause),
+                certainty_text(main),
                 task.task
             ),
         ),
     };
     let next = next_step(task, run).filter(|_| main.cause.class != CauseClass::Lost);
-    let next = next.unwrap_or_else(|| remedy(&main.cause, run));
-    Head { fitness, asked: false, verdict, number: worst_sentence(task, main), next }
+    let next = next.unwrap_or_else(|| remedy_clause(&main.cause, run));
+    Conclusion { fitness, asked: false, verdict, number: worst_sentence(task, main), next }
 }
 
 /// Largest delay by a cause; the worst start, and how late it would have been without the kind of cause that made it
@@ -233,9 +250,9 @@ fn worst_sentence(of: &TaskWhy, main: &CauseRow) -> String {
             true if has_equals => format!("; without causes of that kind, at most {without}"),
             true => format!("; without that cause, at most {without}"),
             false if has_equals => {
-                format!("; without causes such as “{}”, at most {without}", cause(&row.cause))
+                format!("; without causes such as “{}”, at most {without}", cause_text(&row.cause))
             }
-            false => format!("; without “{}”, at most {without}", cause(&row.cause)),
+            false => format!("; without “{}”, at most {without}", cause_text(&row.cause)),
         }
     });
     let delayed = match main.cause.class {
@@ -273,19 +290,19 @@ fn gap_sentences(of: &TaskWhy) -> Vec<String> {
 }
 
 /// Main facts about a task.
-pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
+pub(crate) fn main_sentences(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     if of.explained == 0 {
         if let Some(core) = run.task(&of.task).map(|task| task.spec.wake).filter(|wake| wake.traits().core) {
             return vec![format!("The kernel's events say nothing of it: tasks of {core} run beside Linux.")];
         }
         return vec!["No activation was explained: none ended while events were recorded.".into()];
     }
-    let heads = misses::head_of_answer(of, run).into_iter().chain([head_of_late_starts(of, run)]);
-    heads.map(|head| format!("{} {}", head.verdict, head.number)).chain(gap_sentences(of)).collect()
+    let conclusions = misses::misses_conclusion(of, run).into_iter().chain([late_starts_conclusion(of, run)]);
+    conclusions.map(|said| format!("{} {}", said.verdict, said.number)).chain(gap_sentences(of)).collect()
 }
 
 /// Certainty of a cause, over all its delays.
-pub(crate) fn sureness(row: &CauseRow) -> String {
+pub(crate) fn certainty_text(row: &CauseRow) -> String {
     let kinds =
         [(row.proven, "proven"), (row.likely, "likely"), (1.0 - row.proven - row.likely, "undecided")];
     let seen: Vec<_> = kinds.into_iter().filter(|(part, _)| *part >= 0.005).collect();
@@ -298,14 +315,14 @@ pub(crate) fn sureness(row: &CauseRow) -> String {
 }
 
 /// The largest causes, each with the letter that marks it in the worst starts.
-pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
+pub(crate) fn main_causes_piece(of: &TaskWhy) -> Option<Piece> {
     let row = |((letter, _), row): ((char, &Cause), &CauseRow)| {
         vec![
-            format!("{letter} {}", cause(&row.cause)).into(),
+            format!("{letter} {}", cause_text(&row.cause)).into(),
             Cell::Share(row.share_of_worst),
             Cell::time(row.worst_ns as f64),
             Cell::optional(row.max_without_class_ns, |ns| Cell::time(ns as f64)),
-            sureness(row).into(),
+            certainty_text(row).into(),
         ]
     };
     let mut rows: Vec<Vec<Cell>> = lettered_causes(of).into_iter().zip(unusual_causes(of)).map(row).collect();
@@ -330,7 +347,7 @@ fn table_of_every_cause(of: &TaskWhy) -> Table {
     let optional = |ns: Option<i64>| Cell::optional(ns, |ns| Cell::time(ns as f64));
     let cells = |row: &CauseRow| {
         vec![
-            cause(&row.cause).into(),
+            cause_text(&row.cause).into(),
             Cell::Share(row.share_of_worst),
             Cell::Share(row.share),
             Cell::time(row.worst_ns as f64),
@@ -360,11 +377,11 @@ fn table_of_every_cause(of: &TaskWhy) -> Table {
 }
 
 /// Clusters of a latency, each with the path that most of its activations took; `None` where they are no more than one.
-pub fn clusters(found: &ClustersWithPaths) -> Option<Piece> {
+pub fn clusters_piece(found: &ClustersWithPaths) -> Option<Piece> {
     let avoided = share(found.lambda?);
     let row = |of: &ClusterWithPath| {
         let range = format!("{} .. {}", time(of.low_ns as f64), time(of.high_ns as f64));
-        let path = path(&of.path);
+        let path = path_text(&of.path);
         vec![
             range.into(),
             Cell::Share(of.share),
@@ -397,7 +414,7 @@ fn sum_of_smaller(of: &TaskWhy, shown: usize) -> Option<(usize, f64, f64, f64)> 
 /// The causes of the first table with their letters.
 fn lettered_causes(of: &TaskWhy) -> Vec<(char, &Cause)> {
     let causes: Vec<&Cause> = unusual_causes(of).take(SHOWN).map(|row| &row.cause).collect();
-    marks::letters(&causes).into_iter().zip(causes).collect()
+    marks::cause_letters(&causes).into_iter().zip(causes).collect()
 }
 
 /// The worst starts, each from its due time to its start, in letters of causes.
@@ -444,7 +461,7 @@ struct RemedyWithCauses<'a> {
 fn ranked_remedies<'a>(of: &'a TaskWhy, run: &RunInfo) -> Vec<RemedyWithCauses<'a>> {
     let mut all: Vec<RemedyWithCauses> = Vec::new();
     for row in of.causes.iter().filter(|row| row.share_of_worst > 0.0) {
-        let remedy = remedy(&row.cause, run);
+        let remedy = remedy_clause(&row.cause, run);
         let is_alike = |known: &RemedyWithCauses| {
             let first = &known.rows[0].cause;
             known.remedy == remedy || has_same_remedy(first, &row.cause)
@@ -484,18 +501,20 @@ fn remedy_sentences(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
             if functions.is_empty() { String::new() } else { format!(", mostly in {}", list(&functions)) };
         let likewise = match likewise {
             [] => String::new(),
-            [only] => format!("; likewise for {}", cause(&only.cause)),
+            [only] => format!("; likewise for {}", cause_text(&only.cause)),
             more => format!("; likewise for {}", plural(more.len() as u64, "other cause")),
         };
-        format!("{}, {}{within}: {remedy}{check}{likewise}", cause(&row.cause), sureness(row))
+        format!("{}, {}{within}: {remedy}{check}{likewise}", cause_text(&row.cause), certainty_text(row))
     };
     let large = ranked_remedies(of, run).into_iter().filter(|remedied| remedied.share_of_worst >= 0.01);
     large.take(REMEDIES).map(sentence).collect()
 }
 
 fn typical_wakeup_sentence(of: &TaskWhy) -> Option<String> {
-    let steps =
-        of.typical_steps.iter().map(|usual| format!("{} {}", time(usual.median_ns as f64), step(usual.step)));
+    let steps = of
+        .typical_steps
+        .iter()
+        .map(|usual| format!("{} {}", time(usual.median_ns as f64), step_text(usual.step)));
     let steps: Vec<String> = steps.collect();
     (!steps.is_empty()).then(|| format!("A normal wake-up (median): {}.", steps.join(", ")))
 }
@@ -509,7 +528,7 @@ fn interruptions_sentence(of: &TaskWhy) -> Option<String> {
             0 => "no event shows for how long".into(),
             ns => format!("at worst {}", time(ns as f64)),
         };
-        format!("{} ({times}, {worst})", cause(&sum.cause))
+        format!("{} ({times}, {worst})", cause_text(&sum.cause))
     });
     let listed: Vec<String> = listed.collect();
     (!listed.is_empty()).then(|| format!("Its work was interrupted by {}.", listed.join(", ")))
@@ -543,7 +562,7 @@ mod tests {
             let spec: TaskSpec = format!("name=servo,period=1ms,wake={wake}").parse().unwrap();
             let run = RunInfo::new(Bench::Host, "monotonic", [spec]);
             let nothing = TaskCauses::default();
-            head(&TaskWhy::new("servo", &nothing, ListedEvents::Worst(1)), &run).concat()
+            main_sentences(&TaskWhy::new("servo", &nothing, ListedEvents::Worst(1)), &run).concat()
         };
         assert!(of("cobalt").contains("tasks of cobalt run beside Linux"), "{}", of("cobalt"));
         assert!(of("nanosleep").contains("none ended while events were recorded"));
@@ -566,14 +585,14 @@ mod tests {
         causes.latencies.record(80_000);
         let of = TaskWhy::new("main", &causes, ListedEvents::Worst(1));
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
-        let said = head(&of, &run).concat();
+        let said = main_sentences(&of, &run).concat();
         assert!(said.contains("nothing is known. The latest start was 80 µs late."), "{said}");
         assert!(!said.contains("largest delay"), "{said}");
         let row = &of.causes[0];
         assert_eq!((row.max_without_ns, row.p99_9_without_ns), (None, None), "{row:?}");
         let why =
             RunWhy { file: String::new(), tasks: vec![of], tracer: Tracer::default(), one_event: false, run };
-        assert!(head_of_answer(&why).unwrap().verdict.starts_with("CANNOT TELL what delayed main most"));
+        assert!(why_conclusion(&why).unwrap().verdict.starts_with("CANNOT TELL what delayed main most"));
     }
 
     /// A run with a thread in the way, idle states, and starts that nothing delayed.
@@ -669,7 +688,7 @@ mod tests {
         for class in [CauseClass::NotPreemptible, CauseClass::Shared, CauseClass::Preempted] {
             let of = |who: &str| {
                 let named = Cause { class, who: Some(who.into()) };
-                (cause(&named), remedy(&named, &run))
+                (cause_text(&named), remedy_clause(&named, &run))
             };
             let (named, remedy) = of("jitterlab");
             assert!(
@@ -698,7 +717,7 @@ mod tests {
         let tick = tick.chain(usual.clone()).collect();
         let clusters_of = vec![cluster(usual, 3_000), cluster(tick, 5_000), cluster(Vec::new(), 9_000)];
         let found = ClustersWithPaths { clusters: clusters_of, lambda: Some(0.75) };
-        let text = Section::new("", "", "", clusters(&found).into_iter().collect()).text(Terminal {
+        let text = Section::new("", "", "", clusters_piece(&found).into_iter().collect()).text(Terminal {
             columns: 160,
             ascii: false,
             colour: false,
@@ -710,7 +729,7 @@ mod tests {
                 .all(|of| words.contains(of)),
             "{text}"
         );
-        assert_eq!(clusters(&ClustersWithPaths { lambda: None, ..found }), None);
+        assert_eq!(clusters_piece(&ClustersWithPaths { lambda: None, ..found }), None);
     }
 
     #[test]

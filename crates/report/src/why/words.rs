@@ -4,19 +4,19 @@ use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, P
 use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, RunInfo, SystemFacts};
 
-use crate::dictionary::{display_text, fill_template, serialized_name, word};
+use crate::dictionary::{display_text, entry, fill_template, serialized_name};
 
 /// Text of a class of causes: its `name`, what it is `named` if it is known who is behind it, its `letter`, its `remedy`.
 fn class_word(class: Class, part: &str) -> Option<&'static str> {
-    word(&format!("cause.{}", serialized_name(&class)), part)
+    entry(&format!("cause.{}", serialized_name(&class)), part)
 }
 
 /// A cause as a table names it.
-pub fn cause(cause: &Cause) -> String {
+pub fn cause_text(cause: &Cause) -> String {
     let named = class_word(cause.class, "named");
     match (cause.who.as_deref(), named) {
-        (Some(who), Some(_)) if cause.class == Class::Blocked && messenger(who).is_some() => {
-            format!("waiting for {}", messenger(who).unwrap_or_default())
+        (Some(who), Some(_)) if cause.class == Class::Blocked && messenger_text(who).is_some() => {
+            format!("waiting for {}", messenger_text(who).unwrap_or_default())
         }
         (Some(who), Some(named)) => {
             let kind = if is_measurement(who) { " (a measurement)" } else { "" };
@@ -27,12 +27,12 @@ pub fn cause(cause: &Cause) -> String {
 }
 
 /// The letter of a class of causes.
-pub(super) fn letter(class: Class) -> char {
+pub(super) fn class_letter(class: Class) -> char {
     class_word(class, "letter").and_then(|letter| letter.chars().next()).unwrap_or('?')
 }
 
 /// A path to the first instruction.
-pub fn path(steps: &[PathStep]) -> String {
+pub fn path_text(steps: &[PathStep]) -> String {
     let step = |step: &PathStep| match step {
         PathStep::Idle(None) => "idle".into(),
         PathStep::Idle(Some(state)) => format!("idle state {state}"),
@@ -56,32 +56,32 @@ pub(super) fn is_measurement(who: &str) -> bool {
     who.starts_with("jitterlab") || matches!(who, "journal" | "journal sync" | "status line")
 }
 
-/// Softirqs and threads of the kernel bring what was waited for, and hold up nothing.
-fn messenger(who: &str) -> Option<&'static str> {
+/// Text of a softirq or kernel thread that only delivers an event; `None` for others, which may cause a delay.
+fn messenger_text(who: &str) -> Option<&'static str> {
     let kind = match who {
-        _ if word("messenger", who).is_some() => who,
+        _ if entry("messenger", who).is_some() => who,
         _ if ["kworker", "ksoftirqd", "rcu"].iter().any(|kernel| who.starts_with(kernel)) => "kernel",
         _ if who.contains("timer") && who.contains('_') => "timer",
         _ => return None,
     };
-    word("messenger", kind)
+    entry("messenger", kind)
 }
 
-pub(super) fn certainty(certainty: Certainty) -> &'static str {
+pub(super) fn certainty_word(certainty: Certainty) -> &'static str {
     display_text("certainty", &certainty)
 }
 
-pub fn evidence(evidence: Evidence) -> &'static str {
+pub fn evidence_word(evidence: Evidence) -> &'static str {
     display_text("evidence", &evidence)
 }
 
 /// A step of the usual way.
-pub fn step(step: Step) -> &'static str {
+pub fn step_text(step: Step) -> &'static str {
     display_text("wake-up-step", &step)
 }
 
 /// Remedy for a cause, as a clause.
-pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
+pub fn remedy_clause(cause: &Cause, run: &RunInfo) -> String {
     let facts = run.facts_before.as_ref();
     let who = cause.who.as_deref().unwrap_or("it");
     let at_boot = match facts.is_some_and(SystemFacts::is_kernel_of_host) {
@@ -90,7 +90,7 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
     };
     let number = who.split_once(' ').map_or("", |(number, _)| number);
     let own = format!("cause.{}.instead", serialized_name(&cause.class));
-    let instead = |circumstance: &str| word(&own, circumstance).or_else(|| word("remedy", circumstance));
+    let instead = |circumstance: &str| entry(&own, circumstance).or_else(|| entry("remedy", circumstance));
     let chosen = circumstances(cause, run).into_iter().find_map(instead);
     let remedy = chosen.or_else(|| class_word(cause.class, "remedy")).unwrap_or_default();
     let quantity = |name: &str, _: &str| match name {
@@ -119,9 +119,9 @@ fn circumstances<'a>(cause: &'a Cause, run: &RunInfo) -> Vec<&'a str> {
         (is_task(false), "own"),
         (is_task(true), "watched"),
         (real_time, "real-time"),
-        (who.is_some_and(|who| messenger(who).is_some()), "messenger"),
+        (who.is_some_and(|who| messenger_text(who).is_some()), "messenger"),
         (who.is_some_and(|who| who.starts_with("tick_")), "tick"),
-        (number.is_some_and(|number| is_fixed(facts, number)), "fixed"),
+        (number.is_some_and(|number| is_fixed_interrupt(facts, number)), "fixed"),
         (number.is_some(), "numbered"),
     ];
     let known = known.into_iter().filter(|(holds, _)| *holds).map(|(_, circumstance)| circumstance);
@@ -129,7 +129,7 @@ fn circumstances<'a>(cause: &'a Cause, run: &RunInfo) -> Vec<&'a str> {
 }
 
 /// True if the kernel keeps an interrupt where it is.
-fn is_fixed(facts: Option<&SystemFacts>, number: &str) -> bool {
+fn is_fixed_interrupt(facts: Option<&SystemFacts>, number: &str) -> bool {
     let lines = facts.into_iter().flat_map(|facts| &facts.interrupts.lines);
     lines.into_iter().any(|line| line.id == number && line.fixed)
 }
@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn what_helps_depends_on_the_circumstances() {
         let mut run = RunInfo::new(Bench::Host, "monotonic", []);
-        let of = |class, who: &str, run: &RunInfo| remedy(&Cause { class, who: Some(who.into()) }, run);
+        let of =
+            |class, who: &str, run: &RunInfo| remedy_clause(&Cause { class, who: Some(who.into()) }, run);
         assert!(
             of(Class::Softirq, "RCU", &run).starts_with("let other CPUs do it: rcu_nocbs= on the kernel's")
         );
@@ -180,8 +181,8 @@ mod tests {
         assert!(of(Class::OtherTimer, "tick_nohz_handler", &run).starts_with("stop the tick"));
         assert!(of(Class::Blocked, "NET_RX", &run).starts_with("do not wait for it"));
         assert!(of(Class::Blocked, "gui", &run).starts_with("keep gui from"));
-        assert!(remedy(&Class::Idle.into(), &run).contains("--cpu-dma-latency 0"));
+        assert!(remedy_clause(&Class::Idle.into(), &run).contains("--cpu-dma-latency 0"));
         run.bench = Bench::Kernel;
-        assert!(remedy(&Class::Idle.into(), &run).contains("idle=poll"));
+        assert!(remedy_clause(&Class::Idle.into(), &run).contains("idle=poll"));
     }
 }

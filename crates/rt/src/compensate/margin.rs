@@ -19,7 +19,7 @@ pub struct EarlyWake<S: System> {
 }
 
 impl<S: System> EarlyWake<S> {
-    /// Creates it with a margin that was given.
+    /// Creates a wake-up that is early by a given margin.
     pub fn with_fixed_margin(inner: Box<dyn WakeUp<S>>, margin_ns: i64) -> Self {
         EarlyWake::with_measured_margin(inner, margin_ns, 0)
     }

@@ -38,7 +38,7 @@ pub fn with_compensation<S: System>(
     compensation: Compensation,
     period_ns: i64,
 ) -> io::Result<Box<dyn WakeUp<S>>> {
-    Ok(match (compensation, compensation.wanted_late()) {
+    Ok(match (compensation, compensation.target_late_share()) {
         (Compensation::Repeat { every_ns }, _) => Box::new(RepeatedWake::new(wake, every_ns)),
         (Compensation::Margin { margin_ns }, _) => Box::new(EarlyWake::with_fixed_margin(wake, margin_ns)),
         (_, Some(late)) => {
@@ -47,7 +47,7 @@ pub fn with_compensation<S: System>(
             let margin_ns = margin_for(&latencies, late).min(longest_margin_ns(period_ns));
             match compensation {
                 Compensation::Adaptive { .. } => {
-                    let step_ns = tracker::step_for(&latencies);
+                    let step_ns = tracker::default_step_ns(&latencies);
                     let tracker =
                         QuantileTracker::new(late, margin_ns, step_ns, longest_margin_ns(period_ns));
                     Box::new(EarlyWake::with_tracked_margin(wake, tracker, latencies.len() as u64))
@@ -59,7 +59,7 @@ pub fn with_compensation<S: System>(
     })
 }
 
-/// The longest margin that is chosen without asking: half the period.
+/// Longest margin that is chosen automatically: half the period.
 fn longest_margin_ns(period_ns: i64) -> i64 {
     period_ns / 2
 }
@@ -70,7 +70,7 @@ fn sample_count(late: f64, period_ns: i64) -> usize {
     wanted.min(CALIBRATION_NS / period_ns.max(1)).max(1) as usize
 }
 
-/// Latencies of sleeps to successive due times `period_ns` apart, in increasing order.
+/// Measures latencies of sleeps to successive due times `period_ns` apart, in increasing order.
 ///
 /// # Errors
 /// A sleep that failed.

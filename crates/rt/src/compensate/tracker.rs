@@ -36,7 +36,7 @@ impl QuantileTracker {
         self.margin_ns as i64
     }
 
-    /// Course of the margin through the run: (due time, margin), evenly thinned out to at most [`HISTORY_POINTS`].
+    /// Margins through the run: (due time, margin), evenly thinned out to at most [`HISTORY_POINTS`].
     pub fn margin_history(&self) -> Vec<(i64, i64)> {
         self.history.points.clone()
     }
@@ -44,7 +44,7 @@ impl QuantileTracker {
 
 /// A step that suits these latencies, in increasing order: the distance from their median to their 90th
 /// percentile, at least a microsecond.
-pub(super) fn step_for(latencies: &[i64]) -> f64 {
+pub(super) fn default_step_ns(latencies: &[i64]) -> f64 {
     let at = |share: f64| latencies.get((latencies.len() as f64 * share) as usize).copied().unwrap_or(0);
     (at(0.9) - at(0.5)).max(1_000) as f64
 }

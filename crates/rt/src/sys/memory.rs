@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 pub fn lock_all(future: bool) -> io::Result<()> {
     let flags = if future { libc::MCL_CURRENT | libc::MCL_FUTURE } else { libc::MCL_CURRENT };
     // SAFETY: takes no pointers; changes only paging.
-    super::check(unsafe { libc::mlockall(flags) }).map(drop)
+    super::check_errno(unsafe { libc::mlockall(flags) }).map(drop)
 }
 
 /// Returns true if any memory of this process is locked.

@@ -6,24 +6,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Returns a number that differs in each child of fork(2), from the first call on: threads stay with the parent, and so
-/// do the objects they work for.
-pub fn process() -> u32 {
+/// Number of forks since the first call, which differs in each child of fork(2): threads stay with the parent, and so do
+/// the objects they work for.
+pub fn fork_count() -> u32 {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| {
         // SAFETY: the function only counts. Without memory for the note, children are not distinguished.
-        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        unsafe { libc::pthread_atfork(None, None, Some(count_fork)) };
     });
     FORKS.load(Ordering::Relaxed)
 }
 
-extern "C" fn forked() {
+extern "C" fn count_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The calling thread: an address that is a multiple of 8, and no other living thread's of this process.
 #[inline]
-pub fn thread() -> usize {
+pub fn thread_key() -> usize {
     thread_pointer().addr()
 }
 
@@ -62,10 +62,10 @@ mod tests {
 
     #[test]
     fn threads_are_told_apart() {
-        let here = thread();
-        assert_eq!((here, here % 8), (thread(), 0));
-        let there = std::thread::spawn(thread).join().unwrap();
+        let here = thread_key();
+        assert_eq!((here, here % 8), (thread_key(), 0));
+        let there = std::thread::spawn(thread_key).join().unwrap();
         assert_ne!(here, there);
-        assert_eq!(process(), process());
+        assert_eq!(fork_count(), fork_count());
     }
 }

@@ -21,14 +21,14 @@ const SIGNATURE: u32 = 0x5305_3053;
 #[cfg(target_arch = "aarch64")]
 const SIGNATURE: u32 = 0xd428_bc00;
 
-/// Takes the calling thread out, and returns true if it was in and is out. Only for threads whose whole program is
-/// known:
-/// allocators and libraries that count on restartable sequences do not find them afterwards.
+/// Unregisters the calling thread's restartable sequences; returns true if they were registered.
+///
+/// Only for threads whose whole program is known: allocators and libraries that count on restartable sequences do not find them afterwards.
 ///
 /// The C library takes the thread's processor from them too. Where the kernel offers no other way without a system call
 /// (arm64), the thread stays in: a system call in every activation would cost more than is won.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub fn leave() -> bool {
+pub fn unregister() -> bool {
     if !vdso_has_getcpu() {
         return false;
     }
@@ -45,9 +45,9 @@ pub fn leave() -> bool {
     })
 }
 
-/// Takes the calling thread out, and returns true if it was in: nothing is done on this kind of processor.
+/// Returns false: nothing is done on this kind of processor.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn leave() -> bool {
+pub fn unregister() -> bool {
     false
 }
 
@@ -82,8 +82,8 @@ mod tests {
     fn a_thread_leaves_once_and_still_knows_its_processor() {
         let registers = library_constant::<u32>(c"__rseq_size").is_some_and(|size| size > 0);
         std::thread::spawn(move || {
-            assert_eq!(leave(), registers && vdso_has_getcpu());
-            assert!(!leave(), "it was out already");
+            assert_eq!(unregister(), registers && vdso_has_getcpu());
+            assert!(!unregister(), "it was out already");
             let last = *sched::cpus().unwrap().last().unwrap();
             sched::set_cpus(&[last]).unwrap();
             assert_eq!(sched::current_cpu(), last);

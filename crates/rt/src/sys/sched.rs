@@ -56,7 +56,7 @@ pub fn set_policy_of(thread: i32, policy: Policy, period_ns: i64) -> io::Result<
         attr.flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
     }
     // SAFETY: `attr` states its own size and outlives the call.
-    super::last_error_long(unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attr, 0) })
+    super::check_errno_long(unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attr, 0) })
         .map(drop)
 }
 
@@ -76,7 +76,7 @@ pub fn policy_of(thread: i32) -> io::Result<Policy> {
     let mut attr = SchedAttr::default();
     let size = size_of::<SchedAttr>();
     // SAFETY: the kernel writes at most `size` bytes into `attr`, which outlives the call.
-    super::last_error_long(unsafe {
+    super::check_errno_long(unsafe {
         libc::syscall(libc::SYS_sched_getattr, thread, &raw mut attr, size, 0)
     })?;
     match attr.policy as libc::c_int {
@@ -105,7 +105,7 @@ pub fn set_cpus(cpus: &[u16]) -> io::Result<()> {
         unsafe { libc::CPU_SET(cpu, &mut set) };
     }
     // SAFETY: `set` outlives the call and its size is given; 0 is the calling thread.
-    super::check(unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) }).map(drop)
+    super::check_errno(unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) }).map(drop)
 }
 
 /// The processors the calling thread may run on.
@@ -116,7 +116,7 @@ pub fn cpus() -> io::Result<Vec<u16>> {
     // SAFETY: an all-zero cpu_set_t is the empty set.
     let mut set = unsafe { MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init() };
     // SAFETY: `set` outlives the call and its size is given; 0 is the calling thread.
-    super::check(unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) })?;
+    super::check_errno(unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) })?;
     let allowed = |cpu: &u16| {
         // SAFETY: `cpu` is below CPU_SETSIZE, so the bit lies in the set.
         unsafe { libc::CPU_ISSET(usize::from(*cpu), &set) }
@@ -138,7 +138,7 @@ pub fn current_cpu() -> u16 {
 /// The kernel's error.
 pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
     // SAFETY: takes a number only.
-    super::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns as libc::c_ulong) }).map(drop)
+    super::check_errno(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns as libc::c_ulong) }).map(drop)
 }
 
 /// Returns the timer slack in force; real-time threads always have none, whatever this value is.

@@ -16,7 +16,7 @@ thread_local! {
 
 extern "C" fn on_interrupt(_signal: libc::c_int) {}
 
-/// The kernel sends SIGXCPU to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
+/// Handles SIGXCPU, which the kernel sends to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
 /// thread may be keeping everybody else off its processor, so it is made an ordinary thread right here.
 ///
 /// Xenomai's cores use the same signal, under the name SIGDEBUG, for a thread that was moved to Linux's side. These
@@ -30,7 +30,7 @@ extern "C" fn on_cpu_limit(_signal: libc::c_int, info: *mut libc::siginfo_t, _co
     let before = *errno;
     // SAFETY: the kernel hands over a valid siginfo, which outlives the handler.
     let info = unsafe { &*info };
-    if let Some(cause) = stage_switch(info) {
+    if let Some(cause) = debug_signal_cause(info) {
         let StageSwitches { count, .. } = STAGE_SWITCHES.get();
         STAGE_SWITCHES.set(StageSwitches { count: count + 1, last_cause: Some(cause) });
         return;
@@ -46,7 +46,7 @@ extern "C" fn on_cpu_limit(_signal: libc::c_int, info: *mut libc::siginfo_t, _co
 }
 
 /// The cause in a SIGDEBUG: a queued signal whose value is marked, with the cause in its low byte.
-fn stage_switch(info: &libc::siginfo_t) -> Option<u8> {
+fn debug_signal_cause(info: &libc::siginfo_t) -> Option<u8> {
     const MARK: usize = 0xfccf_0000;
     if info.si_code != libc::SI_QUEUE {
         return None;
@@ -75,18 +75,18 @@ pub fn stage_switches() -> StageSwitches {
 /// # Errors
 /// The kernel's error.
 pub fn count_stage_switches() -> io::Result<()> {
-    install(libc::SIGXCPU, on_cpu_limit as *const (), libc::SA_SIGINFO | libc::SA_RESTART)
+    install_handler(libc::SIGXCPU, on_cpu_limit as *const (), libc::SA_SIGINFO | libc::SA_RESTART)
 }
 
 /// Installs a handler. Without SA_RESTART in `flags` it makes system calls end early.
-fn install(signal: libc::c_int, handler: *const (), flags: libc::c_int) -> io::Result<()> {
+fn install_handler(signal: libc::c_int, handler: *const (), flags: libc::c_int) -> io::Result<()> {
     // SAFETY: an all-zero sigaction is the default action with an empty mask and no flags.
     let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
     action.sa_sigaction = handler as libc::sighandler_t;
     action.sa_flags = flags;
     // SAFETY: `action` outlives the call; the handlers only make calls that are safe in a signal handler, and take the
     // arguments that the flags promise them.
-    super::check(unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) }).map(drop)
+    super::check_errno(unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) }).map(drop)
 }
 
 /// The signal that cuts a wait short. Real-time signals near the end are used by nobody else.
@@ -104,9 +104,9 @@ pub(super) fn block_timer_signal() -> io::Result<libc::sigset_t> {
     // SAFETY: an all-zero sigset_t is a valid one.
     let mut set = unsafe { MaybeUninit::<libc::sigset_t>::zeroed().assume_init() };
     // SAFETY: the set outlives the call.
-    super::check(unsafe { libc::sigemptyset(&raw mut set) })?;
+    super::check_errno(unsafe { libc::sigemptyset(&raw mut set) })?;
     // SAFETY: the set outlives the call; the signal number exists.
-    super::check(unsafe { libc::sigaddset(&raw mut set, timer_signal()) })?;
+    super::check_errno(unsafe { libc::sigaddset(&raw mut set, timer_signal()) })?;
     // SAFETY: the set outlives the call; the old mask is not asked for.
     match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) } {
         0 => Ok(set),
@@ -119,7 +119,7 @@ pub(super) fn block_timer_signal() -> io::Result<libc::sigset_t> {
 /// # Errors
 /// The kernel's error.
 pub fn accept_interrupts() -> io::Result<()> {
-    install(interrupt_signal(), on_interrupt as *const (), 0)
+    install_handler(interrupt_signal(), on_interrupt as *const (), 0)
 }
 
 /// A thread that can be interrupted from another one.
@@ -156,12 +156,12 @@ pub fn limit_real_time(limit_us: u64) -> io::Result<()> {
     count_stage_switches()?;
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: the pointer is valid for one rlimit for the whole call.
-    super::check(unsafe { libc::getrlimit(libc::RLIMIT_RTTIME, limit.as_mut_ptr()) })?;
+    super::check_errno(unsafe { libc::getrlimit(libc::RLIMIT_RTTIME, limit.as_mut_ptr()) })?;
     // SAFETY: filled in by the successful call above.
     let mut limit = unsafe { limit.assume_init() };
     limit.rlim_cur = limit.rlim_max.min(limit_us as libc::rlim_t);
     // SAFETY: `limit` outlives the call.
-    super::check(unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) }).map(drop)
+    super::check_errno(unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) }).map(drop)
 }
 
 /// Returns true if the calling thread ever hit the limit of [`limit_real_time`].

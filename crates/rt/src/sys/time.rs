@@ -20,7 +20,7 @@ pub(super) fn timespec(ns: i64) -> libc::timespec {
 
 /// The kernel's number of a clock.
 #[inline]
-pub fn id_of(clock: SleepClock) -> libc::clockid_t {
+pub fn clock_id(clock: SleepClock) -> libc::clockid_t {
     match clock {
         SleepClock::Monotonic => libc::CLOCK_MONOTONIC,
         SleepClock::Realtime => libc::CLOCK_REALTIME,

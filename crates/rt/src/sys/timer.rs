@@ -29,7 +29,7 @@ impl SystemTimer {
         match kind {
             TimerKind::File => {
                 // SAFETY: takes numbers only.
-                let fd = super::check(unsafe { libc::timerfd_create(clock, libc::TFD_CLOEXEC) })?;
+                let fd = super::check_errno(unsafe { libc::timerfd_create(clock, libc::TFD_CLOEXEC) })?;
                 // SAFETY: a new descriptor that nobody else owns.
                 Ok(SystemTimer::File(File::from(unsafe { OwnedFd::from_raw_fd(fd) })))
             }
@@ -47,8 +47,10 @@ impl Timer for SystemTimer {
             SystemTimer::File(file) => {
                 let (fd, flags) = (file.as_raw_fd(), libc::TFD_TIMER_ABSTIME);
                 // SAFETY: `setting` outlives the call; the old setting is not asked for.
-                super::check(unsafe { libc::timerfd_settime(fd, flags, &raw const setting, ptr::null_mut()) })
-                    .map(drop)
+                super::check_errno(unsafe {
+                    libc::timerfd_settime(fd, flags, &raw const setting, ptr::null_mut())
+                })
+                .map(drop)
             }
             SystemTimer::Signal(timer) => timer.arm(&setting),
         }
@@ -62,7 +64,7 @@ impl Timer for SystemTimer {
                 match file.read(&mut count) {
                     Ok(8) => Ok(Expired::Times(u64::from_ne_bytes(count).max(1))),
                     Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
-                    Err(error) => interrupted(error),
+                    Err(error) => interrupted_or_error(error),
                 }
             }
             SystemTimer::Signal(timer) => timer.wait(),
@@ -70,8 +72,8 @@ impl Timer for SystemTimer {
     }
 }
 
-/// A signal that arrived is no failure. ECANCELED, after civil time was set, makes the caller look at the clock again.
-fn interrupted(error: io::Error) -> io::Result<Expired> {
+/// Converts the error of a wait: a signal, and ECANCELED after civil time was set, count as interruptions.
+fn interrupted_or_error(error: io::Error) -> io::Result<Expired> {
     match error.raw_os_error() {
         Some(libc::EINTR | libc::ECANCELED) => Ok(Expired::Interrupted),
         _ => Err(error),
@@ -118,7 +120,7 @@ impl SignalTimer {
         event.sigev_notify_thread_id = unsafe { libc::gettid() };
         let mut id = MaybeUninit::<libc::timer_t>::zeroed();
         // SAFETY: both pointers are valid for the whole call.
-        super::check(unsafe { libc::timer_create(clock, &raw mut event, id.as_mut_ptr()) })?;
+        super::check_errno(unsafe { libc::timer_create(clock, &raw mut event, id.as_mut_ptr()) })?;
         // SAFETY: filled in by the successful call above.
         Ok(SignalTimer { id: unsafe { id.assume_init() }, signals, armed: false })
     }
@@ -140,7 +142,7 @@ impl SignalTimer {
     fn set(&self, setting: &libc::itimerspec) -> io::Result<()> {
         // SAFETY: the timer exists until it is dropped; `setting` outlives the call.
         let answer = unsafe { libc::timer_settime(self.id, libc::TIMER_ABSTIME, setting, ptr::null_mut()) };
-        super::check(answer).map(drop)
+        super::check_errno(answer).map(drop)
     }
 
     #[inline]
@@ -148,7 +150,7 @@ impl SignalTimer {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         // SAFETY: set and info outlive the call.
         if unsafe { libc::sigwaitinfo(&raw const self.signals, info.as_mut_ptr()) } == -1 {
-            return interrupted(io::Error::last_os_error());
+            return interrupted_or_error(io::Error::last_os_error());
         }
         // SAFETY: siginfo_t begins with these fields for the signal of a timer, and is at least as large.
         let overrun = unsafe { (*info.as_ptr().cast::<TimerSignalInfo>()).fields.overrun };

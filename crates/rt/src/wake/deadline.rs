@@ -38,7 +38,7 @@ impl<S: System> WakeUp<S> for Deadline {
             system.kernel().end_deadline_job();
             let now_ns = system.now_ns();
             if now_ns >= due_ns {
-                return Ok(Wake::Read(Arrival::at(now_ns)));
+                return Ok(Wake::Read(Arrival::without_polling(now_ns)));
             }
         }
         // The first wait, a due time after missed ones, or a kernel clock that runs ahead: sleep to the due time.

@@ -54,7 +54,7 @@ pub struct Arrival {
 impl Arrival {
     /// A wake-up that did not poll.
     #[inline]
-    pub fn at(now_ns: i64) -> Self {
+    pub fn without_polling(now_ns: i64) -> Self {
         Arrival { arrived_ns: now_ns, now_ns, longest_hole_ns: 0 }
     }
 }

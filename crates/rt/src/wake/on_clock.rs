@@ -68,7 +68,7 @@ impl<S: System> WakeUp<S> for OnCivilTime<S> {
     fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
         loop {
             let arrival = match self.inner.wait(system, due_ns.saturating_add(self.offset_ns))? {
-                Wake::Due => Arrival::at(system.now_ns()),
+                Wake::Due => Arrival::without_polling(system.now_ns()),
                 Wake::Read(arrival) => arrival,
                 Wake::Interrupted => {
                     self.note_clock_set(system);

@@ -25,7 +25,7 @@ impl PollingWait {
     /// `due_ns`, with the processor's pause hint between readings.
     #[inline]
     pub(crate) fn poll_until<S: System>(&mut self, system: &S, arrived_ns: i64, due_ns: i64) -> Wake {
-        let mut arrival = self.begun.take().unwrap_or(Arrival::at(arrived_ns));
+        let mut arrival = self.begun.take().unwrap_or(Arrival::without_polling(arrived_ns));
         let slice_ends_ns = arrival.now_ns.saturating_add(SLICE_NS);
         while arrival.now_ns < due_ns {
             if arrival.now_ns >= slice_ends_ns {

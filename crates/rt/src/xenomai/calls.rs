@@ -30,7 +30,7 @@ pub fn prepare(core: Core) -> Result<(), Error> {
     prepare_with_root(Path::new("/"), core)
 }
 
-/// As [`prepare`], with /proc and /dev below `root`.
+/// Prepares a core as [`prepare`] does, with /proc and /dev below `root`.
 pub(super) fn prepare_with_root(root: &Path, core: Core) -> Result<(), Error> {
     let _one_at_a_time = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
     match core {
@@ -47,8 +47,8 @@ pub(super) fn prepare_with_root(root: &Path, core: Core) -> Result<(), Error> {
     Ok(())
 }
 
-/// A core's library, if it was prepared.
-pub(super) fn load(core: Core) -> Result<Calls, Error> {
+/// Returns the calls of a core's library, or an error if it was not prepared.
+pub(super) fn prepared_calls(core: Core) -> Result<Calls, Error> {
     let calls = match core {
         Core::Cobalt => COBALT.get().map(Calls::Cobalt),
         Core::Evl => EVL.get().map(Calls::Evl),

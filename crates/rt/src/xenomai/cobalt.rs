@@ -11,9 +11,9 @@ use std::ptr;
 use jitterlab_model::{Error, Policy};
 
 use super::core::Core;
-use super::error::{self, no_core, no_policy, not_attached, not_initialised};
+use super::error::{self, no_core_error, no_policy_error, not_attached_error, not_initialised_error};
 use super::library::{self, LoadedLibrary};
-use super::probe;
+use super::try_in_child::try_in_child;
 use crate::sys::signal;
 
 /// The thread is on Linux's side.
@@ -61,16 +61,21 @@ impl Calls {
     pub(super) fn prepare(root: &Path) -> Result<Self, Error> {
         let version = root.join("proc/xenomai/version");
         if fs::metadata(&version).is_err() {
-            return Err(no_core(Core::Cobalt, "/proc/xenomai/version", "CONFIG_XENOMAI", "xenomai.state"));
+            return Err(no_core_error(
+                Core::Cobalt,
+                "/proc/xenomai/version",
+                "CONFIG_XENOMAI",
+                "xenomai.state",
+            ));
         }
         let calls = Self::load()?;
         // The initialisation ends the process when it does not like something, so a child goes first.
-        probe::try_in_child(|| {
+        try_in_child(|| {
             calls.initialise();
             0
         })
         .map_err(|said| {
-            not_initialised(
+            not_initialised_error(
                 calls.library.name(),
                 &said.to_string(),
                 &format!("{}. {}", error::COBALT_PERMISSION, error::COBALT_MEMORY),
@@ -120,12 +125,12 @@ impl Calls {
             Policy::Fifo(priority) => (libc::SCHED_FIFO, priority),
             Policy::RoundRobin(priority) => (libc::SCHED_RR, priority),
             Policy::Other => (libc::SCHED_OTHER, 0),
-            _ => return Err(no_policy(Core::Cobalt, policy)),
+            _ => return Err(no_policy_error(Core::Cobalt, policy)),
         };
         // Without this the core's warnings would end the process.
         signal::count_stage_switches()
-            .map_err(|error| not_attached(Core::Cobalt, "sigaction", error, error::SIGACTION))?;
-        let refused = |call, remedy| move |error| not_attached(Core::Cobalt, call, error, remedy);
+            .map_err(|error| not_attached_error(Core::Cobalt, "sigaction", error, error::SIGACTION))?;
+        let refused = |call, remedy| move |error| not_attached_error(Core::Cobalt, call, error, remedy);
         // SAFETY: an all-zero sched_param is a valid one.
         let mut parameter = unsafe { MaybeUninit::<libc::sched_param>::zeroed().assume_init() };
         parameter.sched_priority = i32::from(priority);

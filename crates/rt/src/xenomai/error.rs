@@ -25,21 +25,21 @@ pub(super) const LIBRARY_NOT_FOUND: &str = "cannot open shared object file: No s
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Status(pub i32);
 
-/// The program was built without Xenomai.
+/// Error for a program that was built without Xenomai.
 #[cfg(not(feature = "xenomai"))]
-pub(crate) fn not_built(core: Core) -> Error {
+pub(crate) fn not_built_error(core: Core) -> Error {
     Error::refused(format!("this program was built without Xenomai, which {core} needs"))
         .remedy("build it with the cargo feature xenomai of jitterlab-rt")
 }
 
-/// The kernel has no such core: the missing file, its build option, and the parameter that turns it on and off.
-pub(super) fn no_core(core: Core, missing: &str, option: &str, parameter: &str) -> Error {
+/// Error for a kernel without this core: the missing file, its build option, and the parameter that turns it on and off.
+pub(super) fn no_core_error(core: Core, missing: &str, option: &str, parameter: &str) -> Error {
     Error::refused(format!("this kernel has no running {core} core ({missing} does not exist)"))
         .remedy(format!("boot a kernel built with {option}, and not with {parameter} turned off"))
 }
 
-/// The library has to be preloaded, and that did not help.
-pub(super) fn not_preloaded(library: &str, said: &str) -> Error {
+/// Error for a library that does not load even when it is preloaded.
+pub(super) fn not_preloaded_error(library: &str, said: &str) -> Error {
     Error::refused(format!(
         "{library} refuses to be loaded by a running program, and preloading it did not help ({said})"
     ))
@@ -49,17 +49,17 @@ pub(super) fn not_preloaded(library: &str, said: &str) -> Error {
     ))
 }
 
-/// The library's initialisation fails; it was tried in a child so that it could not end this process.
-pub(super) fn not_initialised(library: &str, said: &str, remedy: &str) -> Error {
+/// Error for a library whose initialisation fails; it was tried in a child so that it could not end this process.
+pub(super) fn not_initialised_error(library: &str, said: &str, remedy: &str) -> Error {
     Error::refused(format!("{library} cannot be initialised: {said}. {remedy}"))
 }
 
-pub(super) fn no_policy(core: Core, policy: Policy) -> Error {
+pub(super) fn no_policy_error(core: Core, policy: Policy) -> Error {
     Error::bad_use(format!("{core} has no policy {policy}")).remedy("use policy=fifo:N or policy=rr:N")
 }
 
-/// The core did not take the thread: the function that failed, and its answer.
-pub(super) fn not_attached(core: Core, call: &str, error: io::Error, remedy: &str) -> Error {
+/// Error for a core that refuses the thread: the function that failed, and its error.
+pub(super) fn not_attached_error(core: Core, call: &str, error: io::Error, remedy: &str) -> Error {
     Error::refused(format!("{core} does not take the thread ({call})")).because(error).remedy(remedy)
 }
 

@@ -10,9 +10,9 @@ use std::ptr;
 use jitterlab_model::{Error, Policy};
 
 use super::core::Core;
-use super::error::{self, Status, no_core, no_policy, not_attached, not_initialised};
+use super::error::{self, Status, no_core_error, no_policy_error, not_attached_error, not_initialised_error};
 use super::library::{self, LoadedLibrary};
-use super::probe;
+use super::try_in_child::try_in_child;
 use crate::sys::signal;
 
 /// Folder of the core's state, below the root.
@@ -50,7 +50,7 @@ pub(super) struct Calls {
 impl Calls {
     pub(super) fn prepare(root: &Path) -> Result<Self, Error> {
         if fs::metadata(root.join("dev/evl/control")).is_err() {
-            return Err(no_core(Core::Evl, "/dev/evl/control", "CONFIG_EVL", "evl.state"));
+            return Err(no_core_error(Core::Evl, "/dev/evl/control", "CONFIG_EVL", "evl.state"));
         }
         let control = |file: &str| fs::read_to_string(root.join(CONTROL).join(file)).ok();
         let state = control("state").map(|state| state.trim().to_owned());
@@ -66,9 +66,9 @@ impl Calls {
         // SAFETY: takes nothing.
         let wanted = unsafe { (calls.version)() }.abi;
         let abi = control("abi").and_then(|abi| abi.trim().parse::<libc::c_int>().ok());
-        let failed = |said: &str| not_initialised(library, said, error::EVL_PERMISSION);
+        let failed = |said: &str| not_initialised_error(library, said, error::EVL_PERMISSION);
         // libevl answers an error number; a child goes first all the same, since initialising locks all memory.
-        probe::try_in_child(|| {
+        try_in_child(|| {
             calls.initialise().map_or_else(
                 |error| {
                     eprintln!("evl_init: {error}");
@@ -114,16 +114,16 @@ impl Calls {
         checked_answer(unsafe { (self.init)() }).map(drop)
     }
 
-    /// The thread keeps the policy it has: EVL takes SCHED_FIFO and SCHED_RR over from Linux.
+    /// Attaches the calling thread to EVL with the policy it has: EVL takes SCHED_FIFO and SCHED_RR over from Linux.
     pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<(), Error> {
         match policy {
             Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Other => {}
-            _ => return Err(no_policy(Core::Evl, policy)),
+            _ => return Err(no_policy_error(Core::Evl, policy)),
         }
         // Without this the core's warnings would end the process.
         signal::count_stage_switches()
-            .map_err(|error| not_attached(Core::Evl, "sigaction", error, error::SIGACTION))?;
-        let refused = |call| move |error| not_attached(Core::Evl, call, error, error::EVL_PERMISSION);
+            .map_err(|error| not_attached_error(Core::Evl, "sigaction", error, error::SIGACTION))?;
+        let refused = |call| move |error| not_attached_error(Core::Evl, call, error, error::EVL_PERMISSION);
         // SAFETY: takes nothing.
         let thread = unsafe { libc::gettid() };
         // A slash at the beginning would make the thread's file public. The number makes the name unique.

@@ -10,7 +10,7 @@ use jitterlab_model::Error;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use super::core::Core;
-use super::error::{LIBRARY_NOT_FOUND, STATIC_TLS_REFUSED, not_preloaded};
+use super::error::{LIBRARY_NOT_FOUND, STATIC_TLS_REFUSED, not_preloaded_error};
 
 /// Set in the restarted program, so that it does not restart for ever.
 const PRELOADED_VARIABLE: &str = "JITTERLAB_PRELOADED";
@@ -27,8 +27,8 @@ pub(super) struct LoadedLibrary {
 /// `needed` names the release that is needed if a function is missing.
 pub(super) fn load(core: Core, needed: &'static str) -> Result<LoadedLibrary, Error> {
     let mut said = Vec::new();
-    for name in names(core) {
-        if is_restarted_with(&name) {
+    for name in load_names(core) {
+        if is_preloaded(&name) {
             // Programs that this one starts later are not to be programs of the core's.
             // SAFETY: a core is prepared before the program has other threads.
             unsafe { env::remove_var("LD_PRELOAD") };
@@ -55,14 +55,14 @@ pub(super) fn load(core: Core, needed: &'static str) -> Result<LoadedLibrary, Er
 
 /// Names to load a core's library by: its plain names for the dynamic linker, then its paths in the folders of the
 /// core's own build.
-fn names(core: Core) -> impl Iterator<Item = String> {
+fn load_names(core: Core) -> impl Iterator<Item = String> {
     let plain = core.libraries().iter().map(ToString::to_string);
     let in_folder = move |folder: PathBuf| core.libraries().iter().map(move |name| folder.join(name));
     let elsewhere = core.library_folders().into_iter().flat_map(in_folder);
     plain.chain(elsewhere.map(|path| path.to_string_lossy().into_owned()))
 }
 
-fn is_restarted_with(name: &str) -> bool {
+fn is_preloaded(name: &str) -> bool {
     env::var_os(PRELOADED_VARIABLE).is_some_and(|preloaded| preloaded == name)
 }
 
@@ -77,24 +77,24 @@ fn restart_preloaded(library: &str) -> Error {
         .env("LD_PRELOAD", library)
         .env(PRELOADED_VARIABLE, library)
         .exec();
-    not_preloaded(library, &error.to_string())
+    not_preloaded_error(library, &error.to_string())
 }
 
 impl LoadedLibrary {
-    /// Name it was found under.
+    /// Name under which the library was found.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The function of that name.
+    /// Finds the function of this name.
     ///
     /// # Safety
     /// `F` must be its type: an `unsafe extern "C" fn` pointer.
     pub(super) unsafe fn function<F: Copy>(&self, symbol: &str) -> Result<F, Error> {
         let missing = |said: String| {
             let library = self.name.clone();
-            if is_restarted_with(&library) {
-                return not_preloaded(&library, &said);
+            if is_preloaded(&library) {
+                return not_preloaded_error(&library, &said);
             }
             Error::refused(format!("{library} has no {symbol}: {}", self.needed))
         };

@@ -21,14 +21,14 @@ mod evl;
 mod library;
 #[cfg(feature = "xenomai")]
 mod on_core;
-#[cfg(feature = "xenomai")]
-mod probe;
 #[cfg(all(test, feature = "xenomai"))]
 mod tests;
+#[cfg(feature = "xenomai")]
+mod try_in_child;
 
 pub use core::Core;
 #[cfg(not(feature = "xenomai"))]
-pub(crate) use error::not_built;
+pub(crate) use error::not_built_error;
 
 #[cfg(feature = "xenomai")]
 pub use calls::prepare;
@@ -44,5 +44,5 @@ use jitterlab_model::Error;
 /// Always.
 #[cfg(not(feature = "xenomai"))]
 pub fn prepare(core: Core) -> Result<(), Error> {
-    Err(not_built(core))
+    Err(not_built_error(core))
 }

@@ -36,7 +36,7 @@ struct ModeSwitches {
     warned: u64,
 }
 
-fn ns(time: libc::timespec) -> i64 {
+fn timespec_ns(time: libc::timespec) -> i64 {
     #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32-bit processors")]
     let (seconds, nanos) = (time.tv_sec as i64, time.tv_nsec as i64);
     seconds * NS_PER_S + nanos
@@ -48,7 +48,7 @@ fn ns(time: libc::timespec) -> i64 {
 /// # Errors
 /// A core that was not [`calls::prepare`]d, a policy it does not have, or its own refusal.
 pub fn attach(core: Core, policy: Policy, name: &str) -> Result<OnCore, Error> {
-    let calls = calls::load(core)?;
+    let calls = calls::prepared_calls(core)?;
     match calls {
         Calls::Cobalt(calls) => calls.attach(policy, name)?,
         Calls::Evl(calls) => calls.attach(policy, name)?,
@@ -61,7 +61,7 @@ impl OnCore {
         let mut system = OnCore { calls, before: ModeSwitches::default(), offset_ns: 0 };
         let pairs = (0..PAIRS).map(|_| {
             let before = Linux.now_ns();
-            let core = system.core_ns();
+            let core = system.core_now_ns();
             let after = Linux.now_ns();
             (after - before, core - (before + after) / 2)
         });
@@ -78,10 +78,10 @@ impl OnCore {
         ModeSwitches { counted, warned: signal::stage_switches().count }
     }
 
-    /// The core's clock.
+    /// Time now by the core's clock.
     #[inline]
-    fn core_ns(&self) -> i64 {
-        ns(match self.calls {
+    fn core_now_ns(&self) -> i64 {
+        timespec_ns(match self.calls {
             Calls::Cobalt(calls) => calls.now(),
             Calls::Evl(calls) => calls.now(),
         })
@@ -119,7 +119,7 @@ impl System for OnCore {
 
     #[inline]
     fn now_ns(&self) -> i64 {
-        self.core_ns() - self.offset_ns
+        self.core_now_ns() - self.offset_ns
     }
 
     #[inline]
@@ -134,7 +134,7 @@ impl System for OnCore {
                 self.sleep_until_core_ns(due_ns.saturating_add(self.offset_ns))
             }
             (SleepClock::Monotonic, Sleep::For(ns)) => {
-                self.sleep_until_core_ns(self.core_ns().saturating_add(ns))
+                self.sleep_until_core_ns(self.core_now_ns().saturating_add(ns))
             }
             _ => Linux.sleep_on(clock, sleep),
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jitterlab_model::{Activation, Flags, Overload, Overrun, Policy};
 use jitterlab_rt::fake::FakeSystem;
-use jitterlab_rt::{End, PeriodicLoop, record};
+use jitterlab_rt::{LoopEnd, PeriodicLoop, record};
 use proptest::prelude::*;
 
 const T: i64 = 1_000;
@@ -88,7 +88,7 @@ fn the_limit_on_latency_stops_at_once_and_keeps_the_culprit() {
         .unwrap();
     while task.wait().is_some() {}
     assert!(stop.load(Ordering::Relaxed));
-    assert!(matches!(task.end(), Some(End::Above(a)) if (a.index, a.latency_ns()) == (1, 250)));
+    assert!(matches!(task.end(), Some(LoopEnd::Above(a)) if (a.index, a.latency_ns()) == (1, 250)));
     assert_eq!(task.result().executed, 2);
 }
 
@@ -108,7 +108,7 @@ fn a_latency_of_exactly_the_limit_is_above_it() {
     system.script_latencies([199, 200, 10]);
     let mut task = every(&system).start_at_ns(1_000).stop_above(Duration::from_nanos(200)).build().unwrap();
     while task.wait().is_some() {}
-    assert!(matches!(task.end(), Some(End::Above(a)) if a.latency_ns() == 200));
+    assert!(matches!(task.end(), Some(LoopEnd::Above(a)) if a.latency_ns() == 200));
     assert_eq!(task.result().executed, 2);
 }
 
@@ -121,7 +121,7 @@ fn a_sleep_that_fails_ends_the_loop_and_keeps_what_was_measured() {
     let mut task =
         every(&system).start_at_ns(1_000).recorder(recorder).stop_flag(stop.clone()).build().unwrap();
     while task.wait().is_some() {}
-    assert!(matches!(task.end(), Some(End::Wait(error)) if error.raw_os_error() == Some(libc::ENOSYS)));
+    assert!(matches!(task.end(), Some(LoopEnd::Wait(error)) if error.raw_os_error() == Some(libc::ENOSYS)));
     assert!(stop.load(Ordering::Relaxed), "other tasks of the run end too");
     let mut got = Vec::new();
     assert_eq!((drain.pop_into(&mut got, 16), task.result().executed), (3, 3));
@@ -165,7 +165,7 @@ fn guarded_overload_of(
         running.system().preempt(preempted_ns);
     }
     let overload = match task.end() {
-        Some(End::Overload(overload)) => Some(*overload),
+        Some(LoopEnd::Overload(overload)) => Some(*overload),
         _ => None,
     };
     (overload, system.cpu_time_readings())
@@ -185,7 +185,7 @@ fn the_guard_watches_real_time_policies_only_and_only_when_asked() {
     while let Some(running) = task.wait() {
         running.system().work(1_500_000);
     }
-    assert!(matches!(task.end(), Some(End::Until)));
+    assert!(matches!(task.end(), Some(LoopEnd::Until)));
 }
 
 #[test]

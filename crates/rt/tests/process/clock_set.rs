@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jitterlab_model::TaskSpec;
 use jitterlab_rt::Linux;
-use jitterlab_rt::{System, Wake, waiting};
+use jitterlab_rt::{System, Wake, task_wake_up};
 
 /// Moves CLOCK_REALTIME; whether that was permitted.
 fn move_clock(by_ns: i64) -> bool {
@@ -40,7 +40,7 @@ fn a_sleep_on_civil_time_is_told_when_that_is_set() {
         let spec: TaskSpec = text.parse().unwrap();
         let (say, said) = mpsc::channel();
         let sleeper = thread::spawn(move || {
-            let mut wake = waiting::wake_up_of_task(&Linux, &spec).unwrap();
+            let mut wake = task_wake_up::wake_up_of_task(&Linux, &spec).unwrap();
             say.send(()).unwrap();
             let woken = wake.wait(&Linux, Linux.now_ns() + 3_600_000_000_000).unwrap();
             (woken, wake.report())

@@ -11,7 +11,9 @@ use std::time::Duration;
 use jitterlab_model::{Activation, Flags, Policy, SleepClock, TaskSpec, WakeMethod};
 use jitterlab_rt::fake::FakeSystem;
 use jitterlab_rt::system::System;
-use jitterlab_rt::{Drain, Linux, PeriodicLoop, TaskThread, ThreadOptions, Wake, WakeUp, record, waiting};
+use jitterlab_rt::{
+    Drain, Linux, PeriodicLoop, TaskThread, ThreadOptions, Wake, WakeUp, record, task_wake_up,
+};
 use proptest::prelude::*;
 
 /// Every compensation, around several methods.
@@ -30,7 +32,7 @@ const COMPENSATED: &[&str] = &[
 
 /// Every method of Linux, on every clock it has, and every compensation.
 fn texts() -> Vec<String> {
-    let methods = WakeMethod::of_linux().flat_map(|wake| {
+    let methods = WakeMethod::linux_methods().flat_map(|wake| {
         let policy = if wake.traits().deadline { ",policy=deadline:1900us" } else { "" };
         wake.traits().clocks.iter().map(move |clock| format!("wake={wake},clock={clock}{policy}"))
     });
@@ -68,7 +70,7 @@ fn run_fake(
     work_ns: impl Fn(u64) -> i64,
 ) -> Vec<Activation> {
     let (recorder, mut drain) = record::ring(count as usize);
-    let wake = waiting::wake_up_of_task(system, spec).unwrap();
+    let wake = task_wake_up::wake_up_of_task(system, spec).unwrap();
     let first_due_ns = first_due_ns.unwrap_or(system.now_ns() + T);
     let mut task = PeriodicLoop::every_on(system.clone(), Duration::from_nanos(spec.period_ns as u64))
         .with_wake_up(wake)
@@ -120,7 +122,7 @@ fn on_fake_time_an_undisturbed_task_starts_on_time() {
 fn on_fake_time_latency_is_neither_hidden_nor_added() {
     for spec in ways() {
         let system = fake();
-        let wake = waiting::wake_up_of_task(&system, &spec).unwrap();
+        let wake = task_wake_up::wake_up_of_task(&system, &spec).unwrap();
         assert_eq!(wake.report().gravity_ns, 0, "{spec}");
         drop(wake);
         // Longer than any margin here but the longest that is chosen by itself, which the calibration sees.
@@ -199,7 +201,7 @@ fn on_fake_time_a_set_clock_is_survived_and_counted() {
         for by_ns in [-3_600_000_000_000, -1_500_000, 1_500_000, 3_600_000_000_000] {
             let spec = way(text);
             let system = fake();
-            let wake = waiting::wake_up_of_task(&system, &spec).unwrap();
+            let wake = task_wake_up::wake_up_of_task(&system, &spec).unwrap();
             system.script_clock_set(SET, by_ns);
             let mut task = PeriodicLoop::every_on(system, Duration::from_nanos(T as u64))
                 .with_wake_up(wake)
@@ -239,7 +241,7 @@ proptest! {
     ) {
         let spec = way(&texts()[which]);
         let system = fake();
-        let mut wake = waiting::wake_up_of_task(&system, &spec).unwrap();
+        let mut wake = task_wake_up::wake_up_of_task(&system, &spec).unwrap();
         let begin = system.now_ns();
         system.script_signals(signals.iter().map(|at| begin + at));
         system.script_latencies(steps.iter().map(|(_, late)| *late));

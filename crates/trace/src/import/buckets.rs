@@ -9,10 +9,10 @@ use jitterlab_model::warning::Aperiodic;
 
 use super::statement::Statements;
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
+use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "bcc, bpftrace", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "bcc, bpftrace", recognise, parse };
 
 /// Smallest value, largest value and count of a row, in units.
 fn row_of(line: &str) -> Option<(i64, i64, u64)> {
@@ -57,7 +57,7 @@ fn recognise(input: &Input) -> bool {
     lines(input.text).filter(|(_, line)| row_of(line).is_some()).count() >= 2
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let is_run_queue = input.text.contains("run queue") || input.text.contains("runqlat");
     let mut import = Import::new(if is_run_queue { "runqlat" } else { "bcc or bpftrace" }, "monotonic");
     let mut histograms: Vec<Printed> = Vec::new();
@@ -69,7 +69,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             }
             let rows = histograms.last_mut().map(|(.., rows)| rows);
             if rows.is_some_and(|rows| rows.insert(low, (high, count)).is_some()) {
-                return Err(Unreadable::Second.at(number));
+                return Err(Unreadable::SecondMeasurement.at_line(number));
             }
         } else if !line.is_empty() {
             begins = true;
@@ -87,16 +87,16 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         (1..histograms.len()).any(|at| histograms[..at].iter().any(|(name, ..)| *name == histograms[at].0));
     if repeats {
         // As of an interval each: added up they would be one.
-        return Err(Unreadable::Second.into());
+        return Err(Unreadable::SecondMeasurement.into());
     }
     for (name, unit_ns, rows) in histograms {
         let unit_ns = unit_ns.or(hints.unit_ns).ok_or(Unreadable::NoTimeUnit)?;
         let mut stated = Statements::exact();
         for (low, (high, count)) in rows {
-            stated.bin(ns(low, unit_ns), ns(high.saturating_add(1), unit_ns) - 1, count);
+            stated.add_bin(ns(low, unit_ns), ns(high.saturating_add(1), unit_ns) - 1, count);
         }
         let name = if name.is_empty() { String::from("histogram") } else { name };
-        import.latencies(TaskDetails::new(name, Period::None), &stated);
+        import.add_latencies(TaskDetails::new(name, Period::None), &stated);
     }
     let measures = if is_run_queue { Aperiodic::RunQueue } else { Aperiodic::Durations };
     import.warn(Warning::NoPeriod { tool: import.info.tool.clone(), measures });

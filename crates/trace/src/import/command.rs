@@ -18,7 +18,7 @@ const MOST_CPUS: usize = 1 << 16;
 impl<'a> Command<'a> {
     /// The command line of a program in a text, where there is one: the program's name with options behind it. Of short
     /// options, `valued` take a value.
-    pub(super) fn find(text: &'a str, program: &str, valued: &str) -> Option<Self> {
+    pub(super) fn find_in_text(text: &'a str, program: &str, valued: &str) -> Option<Self> {
         memmem::find_iter(text.as_bytes(), program).find_map(|at| {
             let before = text[..at].chars().next_back();
             let words = text[at + program.len()..].lines().next()?;
@@ -29,7 +29,7 @@ impl<'a> Command<'a> {
         })
     }
 
-    /// The options in a command line.
+    /// Parses the options of a command line; of short options, `valued` take a value.
     pub(super) fn new(words: &'a str, valued: &str) -> Self {
         let words = words.split(['|', ';', '>', '&']).next().unwrap_or_default();
         let mut words = words.split_whitespace().map(|word| word.trim_matches(['`', '\'', '"'])).peekable();
@@ -56,22 +56,22 @@ impl<'a> Command<'a> {
     }
 
     /// The value of an option that is given, if it has one.
-    pub(super) fn option(&self, names: [&str; 2]) -> Option<Option<&'a str>> {
+    pub(super) fn option_value(&self, names: [&str; 2]) -> Option<Option<&'a str>> {
         self.options.iter().rev().find(|(name, _)| names.contains(name)).map(|(_, value)| *value)
     }
 
-    pub(super) fn has(&self, names: [&str; 2]) -> bool {
-        self.option(names).is_some()
+    pub(super) fn has_option(&self, names: [&str; 2]) -> bool {
+        self.option_value(names).is_some()
     }
 
-    pub(super) fn number(&self, names: [&str; 2]) -> Option<i64> {
-        self.option(names)??.parse().ok()
+    pub(super) fn option_number(&self, names: [&str; 2]) -> Option<i64> {
+        self.option_value(names)??.parse().ok()
     }
 
     /// Numbers and ranges that an option lists, such as `2,4-6`.
-    pub(super) fn list(&self, names: [&str; 2]) -> Option<Vec<u16>> {
+    pub(super) fn option_list(&self, names: [&str; 2]) -> Option<Vec<u16>> {
         let mut all = Vec::new();
-        for part in self.option(names)??.split(',') {
+        for part in self.option_value(names)??.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (first, last) = (first.parse::<u16>().ok()?, last.parse::<u16>().ok()?);
             // Damaged text may list the same ones for ever.
@@ -89,16 +89,20 @@ mod tests {
     fn options_are_read_as_the_tool_reads_them() {
         let text =
             "user@cnc:~$ sudo cyclictest -mSp95 -h60 -i200 -D 10m --interval=500 -a 2,4-6 -N | tee log -d 7";
-        let command = Command::find(text, "cyclictest", RT_TESTS).unwrap();
+        let command = Command::find_in_text(text, "cyclictest", RT_TESTS).unwrap();
         assert_eq!(
-            (command.number(["p", "priority"]), command.number(["h", "histogram"])),
+            (command.option_number(["p", "priority"]), command.option_number(["h", "histogram"])),
             (Some(95), Some(60))
         );
-        assert_eq!(command.number(["i", "interval"]), Some(500), "the last one counts");
-        assert_eq!(command.list(["a", "affinity"]), Some(vec![2, 4, 5, 6]));
-        assert!(command.has(["N", "nsecs"]) && command.has(["S", "smp"]) && !command.has(["d", "distance"]));
+        assert_eq!(command.option_number(["i", "interval"]), Some(500), "the last one counts");
+        assert_eq!(command.option_list(["a", "affinity"]), Some(vec![2, 4, 5, 6]));
+        assert!(
+            command.has_option(["N", "nsecs"])
+                && command.has_option(["S", "smp"])
+                && !command.has_option(["d", "distance"])
+        );
         for text in ["cyclictest says nothing", "my-cyclictest -N", "cyclictest-v -N"] {
-            assert!(Command::find(text, "cyclictest", RT_TESTS).is_none(), "{text}");
+            assert!(Command::find_in_text(text, "cyclictest", RT_TESTS).is_none(), "{text}");
         }
     }
 }

@@ -9,12 +9,12 @@ use jitterlab_model::{Activation, Error, Gap, Warning};
 use memchr::memchr;
 
 use super::starts::{self, Span};
-use super::text::{decimal_ns, lines, pieces};
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, TaskDetails, capture, rttest};
+use super::text::{decimal_ns, lines, split_at_byte};
+use super::{Hints, Import, ImportError, Importer, Input, Measured, Period, TaskDetails, capture, rttest};
 use crate::error::Unreadable;
 use crate::role::{Role, role_of};
 
-pub(super) const PEER: Peer = Peer { name: "tables (CSV)", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "tables (CSV)", recognise, parse };
 
 /// Column of a role in a table.
 #[derive(Debug, Clone, Copy)]
@@ -23,15 +23,15 @@ struct RoleColumn {
     unit_ns: i64,
 }
 
-/// The cells of a line, as many as are read.
-fn cells(line: &str) -> Vec<Cow<'_, str>> {
+/// Splits a line into cells, up to the largest number that is read.
+fn split_cells(line: &str) -> Vec<Cow<'_, str>> {
     let mut cells = Vec::new();
-    put_cells(line, &mut cells);
+    split_cells_into(line, &mut cells);
     cells
 }
 
-/// Replaces the cells by those of a line.
-fn put_cells<'a>(line: &'a str, cells: &mut Vec<Cow<'a, str>>) {
+/// Splits a line into `cells`, whose former content is dropped.
+fn split_cells_into<'a>(line: &'a str, cells: &mut Vec<Cow<'a, str>>) {
     cells.clear();
     let has = |byte: u8| memchr(byte, line.as_bytes()).is_some();
     let quoted = has(b'"');
@@ -40,7 +40,7 @@ fn put_cells<'a>(line: &'a str, cells: &mut Vec<Cow<'a, str>>) {
     let put = |cell: &'a str| cells.push(unquoted(cell.trim_ascii()));
     match [b';', b'\t', b','].into_iter().find(separates) {
         Some(separator) if quoted => line.split(outside_quotes(separator)).take(COLUMNS).for_each(put),
-        Some(separator) => pieces(line, separator).take(COLUMNS).for_each(put),
+        Some(separator) => split_at_byte(line, separator).take(COLUMNS).for_each(put),
         None => line.split_whitespace().take(COLUMNS).for_each(put),
     }
 }
@@ -71,44 +71,45 @@ fn unquoted(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// A number with a point for a decimal comma.
-fn with_point(cell: &str) -> Cow<'_, str> {
+/// Number with its decimal comma replaced by a point.
+fn with_decimal_point(cell: &str) -> Cow<'_, str> {
     if memchr(b',', cell.as_bytes()).is_some() { cell.replace(',', ".").into() } else { cell.into() }
 }
 
-/// The lines that are no comments.
-fn table(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// Numbered lines of the table, without comments and empty lines.
+fn data_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines(text).filter(|(_, line)| line.as_bytes().first().is_some_and(|byte| *byte != b'#'))
 }
 
 /// The cells of the first line, if they are names.
-fn header(text: &str) -> Option<Vec<Cow<'_, str>>> {
-    let (_, first) = table(text).next()?;
-    let cells = cells(first);
+fn header_names(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    let (_, first) = data_lines(text).next()?;
+    let cells = split_cells(first);
     let named = cells.iter().all(|cell| cell.parse::<f64>().is_err());
     (named && !cells.is_empty()).then_some(cells)
 }
 
 fn recognise(input: &Input) -> bool {
     if input.columns_given {
-        return table(input.text).next().is_some();
+        return data_lines(input.text).next().is_some();
     }
     if rttest::recognise(input) || capture::recognise(input) {
         return false;
     }
-    let named = header(input.text).unwrap_or_default();
+    let named = header_names(input.text).unwrap_or_default();
     let tells = |role| !matches!(role, Role::Task | Role::End | Role::Index);
     // A name alone could be a word of anything: its values have to follow.
-    let row = table(input.text).nth(1).map(|(_, line)| cells(line)).unwrap_or_default();
+    let row = data_lines(input.text).nth(1).map(|(_, line)| split_cells(line)).unwrap_or_default();
     row.len() >= named.len()
         && named.iter().zip(row).any(|(name, cell)| {
-            role_of(name).is_some_and(|(role, _)| tells(role)) && decimal_ns(&with_point(&cell), 1).is_some()
+            role_of(name).is_some_and(|(role, _)| tells(role))
+                && decimal_ns(&with_decimal_point(&cell), 1).is_some()
         })
 }
 
 /// Finds the column of each role, by the user's word or the head line's.
-fn role_columns(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, Mistake> {
-    let header = header(input.text).unwrap_or_default();
+fn role_columns(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, ImportError> {
+    let header = header_names(input.text).unwrap_or_default();
     let mut places = BTreeMap::new();
     let place = |role, column: usize, unit_ns: Option<i64>| {
         let unit_ns = match role {
@@ -122,7 +123,7 @@ fn role_columns(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColum
                  {role}={column}:us"
             ))
         })?;
-        Ok::<_, Mistake>(RoleColumn { column, unit_ns })
+        Ok::<_, ImportError>(RoleColumn { column, unit_ns })
     };
     for given in &hints.columns {
         let named = header.iter().position(|name| *name == given.name);
@@ -164,7 +165,7 @@ struct Task {
     without_time: u64,
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let places = role_columns(input, hints)?;
     if !TIMES.iter().any(|role| places.contains_key(role)) {
         return Err(Unreadable::NoTimes.into());
@@ -172,22 +173,22 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut tasks: Vec<Task> = Vec::new();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut cells = Vec::new();
-    for (number, line) in table(input.text).skip(usize::from(header(input.text).is_some())) {
-        put_cells(line, &mut cells);
+    for (number, line) in data_lines(input.text).skip(usize::from(header_names(input.text).is_some())) {
+        split_cells_into(line, &mut cells);
         let mut row = Row::default();
         let (mut name, mut lacks_time) = ("main", false);
         for (role, place) in &places {
             let cell = cells
                 .get(place.column)
-                .ok_or_else(|| Unreadable::not(line, "a row with all columns").at(number))?;
+                .ok_or_else(|| Unreadable::unexpected(line, "a row with all columns").at_line(number))?;
             if *role == Role::Task {
                 name = cell;
             } else {
                 // Programs write -1 where there was no such time.
                 lacks_time |= matches!(role, Role::Due | Role::Start | Role::End) && cell == "-1";
-                let value = decimal_ns(&with_point(cell), place.unit_ns);
+                let value = decimal_ns(&with_decimal_point(cell), place.unit_ns);
                 row[*role as usize] =
-                    Some(value.ok_or_else(|| Unreadable::not(cell, "a number").at(number))?);
+                    Some(value.ok_or_else(|| Unreadable::unexpected(cell, "a number").at_line(number))?);
             }
         }
         let task = numbers.get(name).copied().unwrap_or(tasks.len());
@@ -201,18 +202,18 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         if lacks_time {
             tasks[task].without_time += 1;
         } else if !tasks[task].push(&row) {
-            return Err(Unreadable::Backwards.at(number));
+            return Err(Unreadable::Backwards.at_line(number));
         }
     }
     let mut import = Import::new("the table", "unknown");
     let roles: Vec<Role> = places.into_keys().collect();
     // Each is dropped once it is imported.
-    tasks.into_iter().try_for_each(|task| task_details(&mut import, &task, &roles, hints))?;
+    tasks.into_iter().try_for_each(|task| import_task(&mut import, &task, &roles, hints))?;
     import.complete()
 }
 
 /// Imports a task from the values of these roles together.
-fn task_details(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints) -> Result<(), Mistake> {
+fn import_task(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints) -> Result<(), ImportError> {
     let has = |role| roles.contains(&role);
     if task.without_time > 0 {
         import.warn(Warning::NotInRows { task: task.name.clone(), count: task.without_time });
@@ -229,8 +230,12 @@ fn task_details(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints)
     }
 }
 
-/// The times of a task that are in memory, in nanoseconds.
-pub(super) fn columns(name: &str, columns: &[(Role, Vec<i64>)], hints: &Hints) -> Result<Import, Mistake> {
+/// Imports arrays of times of one task, in nanoseconds.
+pub(super) fn import_arrays(
+    name: &str,
+    columns: &[(Role, Vec<i64>)],
+    hints: &Hints,
+) -> Result<Import, ImportError> {
     let roles: Vec<Role> = columns.iter().map(|(role, _)| *role).collect();
     if !TIMES.iter().any(|role| roles.contains(role)) {
         return Err(Unreadable::NoTimes.into());
@@ -247,7 +252,7 @@ pub(super) fn columns(name: &str, columns: &[(Role, Vec<i64>)], hints: &Hints) -
         ORDERED.contains(&role).then(|| values.windows(2).position(|pair| pair[0] > pair[1])).flatten()
     };
     if let Some(at) = columns.iter().filter_map(|(role, values)| goes_back(*role, values)).min() {
-        return Err(Unreadable::Backwards.at(at + 2));
+        return Err(Unreadable::Backwards.at_line(at + 2));
     }
     let mut task = Task { name: name.into(), length, ..Task::default() };
     for (role, values) in columns {
@@ -255,7 +260,7 @@ pub(super) fn columns(name: &str, columns: &[(Role, Vec<i64>)], hints: &Hints) -
     }
     let mut import = Import::new("arrays", "unknown");
     if length > 0 {
-        task_details(&mut import, &task, &roles, hints)?;
+        import_task(&mut import, &task, &roles, hints)?;
     }
     import.complete()
 }
@@ -291,7 +296,7 @@ impl Task {
         numbers.windows(2).any(|pair| pair[1].saturating_sub(pair[0]) > 1)
     }
 
-    /// Number of due times from the first number to the last, less one.
+    /// Difference between the last and the first number of a due time.
     fn index_span(&self) -> Option<i64> {
         let numbers = self.column(Role::Index)?;
         numbers.last()?.checked_sub(*numbers.first()?)
@@ -306,21 +311,20 @@ impl Task {
 
 /// Imports latencies alone: their order is known, not the times between them.
 fn import_latencies(import: &mut Import, task: &Task, hints: &Hints) {
-    let period = import.period(None, hints, 1_000_000);
+    let period = import.period_or_default(None, hints, 1_000_000);
     let row = |(index, latency): (u64, &i64)| {
         let due_ns = i64::try_from(index).unwrap_or(i64::MAX).saturating_mul(period.ns());
         let start_ns = due_ns.saturating_add(*latency);
         Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
     };
     let rows = (0..).zip(task.column(Role::Latency).unwrap_or_default()).map(row).collect();
-    let details = TaskDetails::new(task.name.clone(), period).lacks(Gap::Missed).lacks(Gap::DueTimes);
-    import.task(details, Measured::Rows(rows));
+    let details = TaskDetails::new(task.name.clone(), period).with_gap(Gap::Missed).with_gap(Gap::DueTimes);
+    import.add_task(details, Measured::Rows(rows));
     import.warn(Warning::DueTimesAssumed { tool: import.info.tool.clone() });
 }
 
-/// The least that starts are from their due times, where the two must be of different clocks: an hour, and ten times as long as all
-/// of it took.
-fn clock_distance_ns(times: impl Iterator<Item = (i64, i64)> + Clone) -> Option<i64> {
+/// Offset between the clocks of starts and due times; `None` unless all are an hour and ten run lengths apart.
+fn clock_offset_ns(times: impl Iterator<Item = (i64, i64)> + Clone) -> Option<i64> {
     const HOUR_NS: u64 = 3_600_000_000_000;
     let late = |(due, start): (i64, i64)| start.saturating_sub(due);
     let least = times.clone().map(late).min_by_key(|late| late.unsigned_abs())?;
@@ -329,8 +333,8 @@ fn clock_distance_ns(times: impl Iterator<Item = (i64, i64)> + Clone) -> Option<
     (least.unsigned_abs() > length.saturating_mul(10).max(HOUR_NS)).then_some(least)
 }
 
-/// Due times with beginnings, or one of them with latencies: the grid is that of the due times.
-fn import_due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
+/// Imports due times with starts, or one of them with latencies; the grid is that of the due times.
+fn import_due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), ImportError> {
     let [due, start, late, end] =
         [Role::Due, Role::Start, Role::Latency, Role::End].map(|role| task.column(role));
     let at = |column: Option<&[i64]>, row: usize| column.map(|column| column[row]);
@@ -339,35 +343,35 @@ fn import_due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(
         let due = at(due, row).or(start.map(|start| start.saturating_sub(late))).unwrap_or(0);
         (due, start.unwrap_or(due.saturating_add(late)))
     };
-    let apart_ns = clock_distance_ns((0..task.length).map(times));
+    let apart_ns = clock_offset_ns((0..task.length).map(times));
     let times = |row: usize| {
         let (due, start) = times(row);
         (due.saturating_add(apart_ns.unwrap_or(0)), start)
     };
     let dues = (0..task.length).map(|row| times(row).0);
-    let usual = hints.period_ns().or_else(|| starts::usual_distance_ns(dues, task.index_span()));
+    let usual = hints.period_ns().or_else(|| starts::typical_interval_ns(dues, task.index_span()));
     let period_ns = usual.filter(|ns| *ns > 0).ok_or(Unreadable::NoPeriod)?;
-    let period = import.period(Some(period_ns), hints, period_ns);
+    let period = import.period_or_default(Some(period_ns), hints, period_ns);
     let row = |row: usize| {
         let ((due_ns, start_ns), end_ns) = (times(row), at(end, row));
         Activation { due_ns, start_ns, end_ns: end_ns.unwrap_or(start_ns), ..Activation::default() }
     };
     // Due times without a row did not run, or were not written.
-    let (rows, holes) = starts::numbered((0..task.length).map(row), period_ns);
+    let (rows, holes) = starts::snap_to_due_grid((0..task.length).map(row), period_ns);
     let details = task.task_details(period);
     let details = match apart_ns {
         Some(apart_ns) => {
             import.warn(Warning::ClocksApart { task: task.name.clone(), apart_ns });
-            details.lacks(Gap::Phase)
+            details.with_gap(Gap::Phase)
         }
         None => details,
     };
-    import.task(if holes { details.lacks(Gap::Missed) } else { details }, Measured::Rows(rows));
+    import.add_task(if holes { details.with_gap(Gap::Missed) } else { details }, Measured::Rows(rows));
     Ok(())
 }
 
-/// Imports beginnings without due times, or only the times between them.
-fn import_starts(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
+/// Imports starts without due times, or only the times between them.
+fn import_starts(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), ImportError> {
     let spans: Vec<Span> = if let Some(starts) = task.column(Role::Start) {
         let end = |row: usize| task.column(Role::End).map(|ends| ends[row]);
         starts
@@ -388,12 +392,12 @@ fn import_starts(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), 
     };
     let said = hints.period_ns();
     let period_ns = said
-        .or_else(|| starts::usual_distance_ns(spans.iter().map(|span| span.start_ns), None))
+        .or_else(|| starts::typical_interval_ns(spans.iter().map(|span| span.start_ns), None))
         .ok_or(Unreadable::NoPeriod)?;
     if said.is_none() {
         import.warn(Warning::MeanPeriod { period_ns });
     }
-    let details = task.task_details(import.period(Some(period_ns), hints, period_ns));
-    import.starts(details, &spans, starts::on_grid(&spans, period_ns, task.has_holes()));
+    let details = task.task_details(import.period_or_default(Some(period_ns), hints, period_ns));
+    import.add_starts(details, &spans, starts::starts_on_grid(&spans, period_ns, task.has_holes()));
     Ok(())
 }

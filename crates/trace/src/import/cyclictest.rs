@@ -16,11 +16,11 @@ use jitterlab_model::{Activation, Error, Flags, Gap, Warning};
 
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
-use super::text::{expect_numbers, lines, ns, number_after, numbers, pieces};
-use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
+use super::text::{expect_numbers, lines, ns, number_after, numbers, split_at_byte};
+use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "cyclictest", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "cyclictest", recognise, parse };
 
 /// A line that names the measured thread: `T: 0 ( 1234) P:80 I:1000 C:   2000 Min:      9 Act:   12 Avg:   19 Max:     741`.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ fn status_of(line: &str) -> Option<(usize, Status)> {
     Some((thread.trim().parse().ok()?, status))
 }
 
-/// cyclictest prints `Min:%7ld Act:%5ld` of microseconds and `Min:%7ld Act:%8ld` of nanoseconds.
+/// Unit in ns by the widths of columns: `Min:%7ld Act:%5ld` in microseconds, `Min:%7ld Act:%8ld` in nanoseconds.
 fn unit_of(line: &str) -> Option<i64> {
     let width = |name: &str| {
         let (_, rest) = line.split_once(name)?;
@@ -77,7 +77,7 @@ fn unit_of(line: &str) -> Option<i64> {
 
 /// Thread, cycle and latency of a line such as `       1:     212:       9`.
 fn sample_of(line: &str) -> Option<(usize, u64, i64)> {
-    let mut fields = pieces(line, b':').map(str::trim_ascii);
+    let mut fields = split_at_byte(line, b':').map(str::trim_ascii);
     let sample = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?);
     // With --smi a count follows the latency.
     let latency = sample.2.split_ascii_whitespace().next()?.parse().ok()?;
@@ -92,7 +92,7 @@ fn spike_of(line: &str) -> Option<(usize, u64, i64)> {
 }
 
 /// Bin and counts of a row without any other line: `000012 000213`, with a tab before each further count.
-fn row_alone(line: &str) -> Option<Vec<u64>> {
+fn headless_row(line: &str) -> Option<Vec<u64>> {
     let (bin, counts) = line.split_once(' ')?;
     let wide = bin.len() >= 6 && bin.bytes().all(|b| b.is_ascii_digit());
     let counts: Option<Vec<u64>> = counts.split('\t').map(|count| count.parse().ok()).collect();
@@ -100,10 +100,10 @@ fn row_alone(line: &str) -> Option<Vec<u64>> {
     wide.then(|| std::iter::once(bin).chain(counts).collect())
 }
 
-/// Returns true if there is nothing but rows.
-fn are_rows_alone(input: &Input) -> bool {
+/// Returns true if the output is nothing but rows of a histogram.
+fn is_headless_histogram(input: &Input) -> bool {
     let mut rows = lines(input.text).filter(|(_, line)| !line.is_empty()).peekable();
-    !input.columns_given && rows.peek().is_some() && rows.all(|(_, line)| row_alone(line).is_some())
+    !input.columns_given && rows.peek().is_some() && rows.all(|(_, line)| headless_row(line).is_some())
 }
 
 const HEAD: &str = "# Histogram";
@@ -113,7 +113,7 @@ fn recognise(input: &Input) -> bool {
     let may_be = |line: &str| matches!(line.as_bytes().first(), Some(b'#' | b'T'));
     lines(input.text).any(|(_, line)| may_be(line) && (line == HEAD || status_of(line).is_some()))
         || samples.filter(|(_, line)| sample_of(line).is_some()).count() >= 3
-        || are_rows_alone(input)
+        || is_headless_histogram(input)
 }
 
 /// Data of a thread in the output, in units.
@@ -169,22 +169,23 @@ struct Output {
 }
 
 impl Output {
-    fn from_text(text: &str) -> Result<Self, Mistake> {
+    fn from_text(text: &str) -> Result<Self, ImportError> {
         let mut output = Output::default();
         for (number, line) in lines(text) {
             // Nearly all lines of a long output.
-            if output.sample(line).map_err(|why| why.at(number))? {
+            if output.take_sample(line).map_err(|why| why.at_line(number))? {
                 continue;
             }
             match FOOTERS.iter().find_map(|(name, footer)| Some((*footer, line.strip_prefix(name)?))) {
                 Some((footer, figures)) => {
                     output.footers.push((footer, expect_numbers(number, figures)?));
                 }
-                None => output.line(line).map_err(|why| why.at(number))?,
+                None => output.take_line(line).map_err(|why| why.at_line(number))?,
             }
         }
         output.break_place = output.break_id.and_then(|id| output.ids.iter().position(|of| *of == id));
-        let is_found = output.numbers()?.into_iter().any(|thread| output.stopped(thread).is_some());
+        let is_found =
+            output.thread_numbers()?.into_iter().any(|thread| output.stop_latency(thread).is_some());
         // The thread is in no line any more; the value stays.
         if output.break_value.is_some() && !is_found {
             (output.break_id, output.break_place) = (None, None);
@@ -192,31 +193,31 @@ impl Output {
         Ok(output)
     }
 
-    /// Returns true if the line is a single latency.
-    fn sample(&mut self, line: &str) -> Result<bool, Unreadable> {
+    /// Takes a line with a single latency; false for any other line.
+    fn take_sample(&mut self, line: &str) -> Result<bool, Unreadable> {
         let Some((thread, cycle, latency)) = sample_of(line) else { return Ok(false) };
         let samples = &mut self.threads.entry(thread).or_default().samples;
         if samples.last().is_some_and(|(last, _)| *last >= cycle) {
-            return Err(Unreadable::Second);
+            return Err(Unreadable::SecondMeasurement);
         }
         samples.push((cycle, latency));
         Ok(true)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Unreadable> {
+    fn take_line(&mut self, line: &str) -> Result<(), Unreadable> {
         self.refreshed += u64::from(line.starts_with("policy:"));
         let number_behind = |name: &str| line.strip_prefix(name)?.trim().parse::<u64>().ok();
         if let Some((thread, status)) = status_of(line) {
-            return self.status(thread, Status { refreshed: self.refreshed, ..status });
+            return self.add_status(thread, Status { refreshed: self.refreshed, ..status });
         }
         if line == HEAD {
             if std::mem::replace(&mut self.has_head, true) {
-                return Err(Unreadable::Second);
+                return Err(Unreadable::SecondMeasurement);
             }
         } else if let Some((thread, at, latency)) = spike_of(line) {
             let spikes = &mut self.threads.entry(thread).or_default().spikes;
             if spikes.last().is_some_and(|(last, _)| *last >= at) {
-                return Err(Unreadable::Second);
+                return Err(Unreadable::SecondMeasurement);
             }
             spikes.push((at, latency));
         } else if let Some((_, interval)) =
@@ -233,11 +234,11 @@ impl Output {
         } else if let Some((thread, cycles)) = line.strip_prefix("# Thread ").and_then(|l| l.split_once(':'))
         {
             let cycles = cycles.split('#').next().and_then(numbers).unwrap_or_default();
-            let thread = thread.trim().parse().map_err(|_| Unreadable::not(thread, "a count"))?;
+            let thread = thread.trim().parse().map_err(|_| Unreadable::unexpected(thread, "a count"))?;
             self.threads.entry(thread).or_default().overflow_cycles = cycles;
         } else if let Some(row) = numbers::<u64>(line).filter(|row| row.len() > 1) {
             if self.rows.last().is_some_and(|last| last[0] >= row[0]) {
-                return Err(Unreadable::Second);
+                return Err(Unreadable::SecondMeasurement);
             }
             if let Some(columns) = self.rows.last().map(Vec::len).filter(|columns| *columns != row.len()) {
                 return Err(Unreadable::CountsOfRow { counts: row.len() - 1, columns: columns - 1 });
@@ -251,12 +252,12 @@ impl Output {
     }
 
     /// Adds a line of figures. Counts from before a thread ran, or of another measurement, do not belong to this one.
-    fn status(&mut self, thread: usize, status: Status) -> Result<(), Unreadable> {
+    fn add_status(&mut self, thread: usize, status: Status) -> Result<(), Unreadable> {
         self.last_refresh = self.refreshed;
         let all = &mut self.threads.entry(thread).or_default().status;
         match all.last() {
             Some(last) if last.id > 0 && (last.id != status.id || last.count > status.count) => {
-                return Err(Unreadable::Second);
+                return Err(Unreadable::SecondMeasurement);
             }
             Some(last) if last.count == 0 => *all = vec![status],
             _ => all.push(status),
@@ -268,15 +269,15 @@ impl Output {
         self.threads.values().flat_map(|thread| &thread.status)
     }
 
-    /// The figures behind the histogram of this kind, of one thread.
-    fn footer(&self, wanted: Footer, thread: usize) -> impl Iterator<Item = u64> {
+    /// Figures of one thread in the footer lines of this kind.
+    fn footer_figures(&self, wanted: Footer, thread: usize) -> impl Iterator<Item = u64> {
         let all = self.footers.iter().filter(move |(footer, _)| *footer == wanted);
         all.filter_map(move |(_, figures)| figures.get(thread).copied())
     }
 
     /// Returns the latency at which the tool stopped, if this thread may have stopped it: any may where the output does
     /// not name it.
-    fn stopped(&self, thread: usize) -> Option<Option<i64>> {
+    fn stop_latency(&self, thread: usize) -> Option<Option<i64>> {
         let is_it = match (self.break_id, self.break_place) {
             (None, _) => self.break_value.is_some(),
             (_, Some(place)) => place == thread,
@@ -298,7 +299,7 @@ impl Output {
     fn periods(&self, thread: usize, command: Option<&Command<'_>>) -> Vec<i64> {
         let status = self.threads.get(&thread).into_iter().flat_map(|thread| &thread.status);
         let mut all: Vec<i64> = status.filter_map(|status| status.interval).collect();
-        let number = |names| command.and_then(|command| command.number(names));
+        let number = |names| command.and_then(|command| command.option_number(names));
         let is_histogram = !self.rows.is_empty() || !self.footers.is_empty();
         // Each thread has a longer interval than the one before it, unless a histogram is made.
         let distance = match self.next_intervals[..] {
@@ -317,37 +318,37 @@ impl Output {
     }
 
     /// Statements about the latencies of a thread. Refreshed lines are from some time before a histogram's end.
-    fn statements(&self, thread: usize, unit_ns: i64) -> Statements {
-        let mut stated = Statements::cut_to(unit_ns);
+    fn latency_statements(&self, thread: usize, unit_ns: i64) -> Statements {
+        let mut stated = Statements::with_unit(unit_ns);
         let in_units = |value: u64| ns(i64::try_from(value).unwrap_or(i64::MAX), unit_ns);
-        let of = |footer| self.footer(footer, thread);
+        let of = |footer| self.footer_figures(footer, thread);
         for row in &self.rows {
             let low = in_units(row[0]);
             let count = row.get(thread + 1).copied().unwrap_or(0);
-            stated.bin(low, low.saturating_add(unit_ns - 1), count);
+            stated.add_bin(low, low.saturating_add(unit_ns - 1), count);
         }
         let limit = self.rows.last().map_or(0, |row| in_units(row[0].saturating_add(1)));
-        stated.state(of(Footer::Min).map(|min| Statement::Min(in_units(min))));
-        stated.state(of(Footer::Max).map(|max| Statement::Max(in_units(max))));
-        stated.state(of(Footer::Average).map(|mean| Statement::CutMean(in_units(mean) as f64)));
-        stated.state(of(Footer::Total).map(Statement::Binned));
+        stated.add(of(Footer::Min).map(|min| Statement::Min(in_units(min))));
+        stated.add(of(Footer::Max).map(|max| Statement::Max(in_units(max))));
+        stated.add(of(Footer::Average).map(|mean| Statement::CutMean(in_units(mean) as f64)));
+        stated.add(of(Footer::Total).map(Statement::Binned));
         let overflows = of(Footer::Overflows).max();
-        stated.state(overflows.map(|count| Statement::Overflow { from: limit, count }));
+        stated.add(overflows.map(|count| Statement::Overflow { from: limit, count }));
         if self.footers.is_empty() && !self.rows.is_empty() {
-            stated.state([Statement::Open { from: limit }]);
+            stated.add([Statement::Open { from: limit }]);
         }
         let status = self.threads.get(&thread).map_or(&[][..], |thread| &thread.status);
         let units = |value: f64| (value * unit_ns as f64) as i64;
         let so_far =
             status.iter().flat_map(|s| [Statement::CountSoFar(s.count), Statement::MaxSoFar(units(s.max))]);
-        stated.state(so_far);
+        stated.add(so_far);
         if let Some(last) = status.last().filter(|_| self.footers.is_empty()) {
-            stated.state([Statement::Min(units(last.min)), Statement::Mean(last.mean * unit_ns as f64)]);
+            stated.add([Statement::Min(units(last.min)), Statement::Mean(last.mean * unit_ns as f64)]);
         }
         let spikes = self.threads.get(&thread).map_or(&[][..], |thread| &thread.spikes);
-        stated.state(spikes.iter().map(|(_, latency)| Statement::MaxSoFar(ns(*latency, unit_ns))));
-        let stopped = self.stopped(thread).flatten();
-        stated.state(stopped.map(|value| Statement::MaxSoFar(ns(value, unit_ns))));
+        stated.add(spikes.iter().map(|(_, latency)| Statement::MaxSoFar(ns(*latency, unit_ns))));
+        let stopped = self.stop_latency(thread).flatten();
+        stated.add(stopped.map(|value| Statement::MaxSoFar(ns(value, unit_ns))));
         stated
     }
 
@@ -375,47 +376,59 @@ impl Output {
 /// cyclictest's interval unless one is given, in microseconds.
 const USUAL_US: i64 = 1_000;
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let output = Output::from_text(input.text)?;
-    let command = Command::find(input.text, "cyclictest", RT_TESTS);
+    let command = Command::find_in_text(input.text, "cyclictest", RT_TESTS);
     let tool = match output.status_lines().next() {
         Some(Status { interval: None, cpu: Some(_), .. }) => "jitterdebugger",
         Some(Status { interval: None, cpu: None, .. }) => "signaltest",
         _ => "cyclictest",
     };
     let mut import = Import::new(tool, "monotonic");
-    let by_command = command.as_ref().map(|command| if command.has(["N", "nsecs"]) { 1 } else { 1_000 });
+    let by_command =
+        command.as_ref().map(|command| if command.has_option(["N", "nsecs"]) { 1 } else { 1_000 });
     let by_width = output.status_lines().find_map(|status| status.unit_ns);
     // Columns that somebody has changed, or a command of another output: the larger unit is the safe one, and none is sure.
     let contradicts = by_width == Some(1_000) && by_command == Some(1);
-    let unit_ns = import.unit(by_width.or(by_command).filter(|_| !contradicts), hints, 1_000);
+    let unit_ns = import.unit_or_default(by_width.or(by_command).filter(|_| !contradicts), hints, 1_000);
     let has_footer = |wanted| output.footers.iter().any(|(footer, _)| *footer == wanted);
     if output.has_head && !(has_footer(Footer::Min) && has_footer(Footer::Max)) {
         return Err(Unreadable::Cut.into());
     }
-    let listed = output.numbers()?;
+    let listed = output.thread_numbers()?;
     for &thread in &listed {
         let status = output.threads.get(&thread).and_then(|thread| thread.status.last().copied());
         let alone = output.footers.is_empty() && !output.rows.is_empty();
         let name = format!("{}{thread}", if alone { "core" } else { "thread" });
         let period = match tool {
             "signaltest" => Period::None,
-            _ => import.one_period(&name, &output.periods(thread, command.as_ref()), hints, USUAL_US * 1_000),
+            _ => import.consistent_period(
+                &name,
+                &output.periods(thread, command.as_ref()),
+                hints,
+                USUAL_US * 1_000,
+            ),
         };
         let details = TaskDetails::new(name, period)
-            .on(status.and_then(|status| status.cpu).or(cpu(command.as_ref(), thread)));
+            .on_cpu(status.and_then(|status| status.cpu).or(bound_cpu(command.as_ref(), thread)));
         let details = match tool {
-            "cyclictest" => details.skips_when_late(),
-            "jitterdebugger" => details.catches_up(),
+            "cyclictest" => details.with_skips_when_late(),
+            "jitterdebugger" => details.with_catch_up(),
             _ => details,
         };
-        let details = if alone { details.lacks(Gap::Count) } else { details };
-        output.task(&mut import, details, thread, unit_ns, block(&output, command.as_ref(), thread));
+        let details = if alone { details.with_gap(Gap::Count) } else { details };
+        output.add_thread(
+            &mut import,
+            details,
+            thread,
+            unit_ns,
+            block_length(&output, command.as_ref(), thread),
+        );
     }
     if contradicts && hints.unit_ns.is_none() {
         import.info.tasks.iter_mut().for_each(|task| task.unknown.push(Gap::Unit));
     }
-    import.names_threads(output.named(command.as_ref()), listed.len());
+    import.warn_of_unlisted_threads(output.named_thread_count(command.as_ref()), listed.len());
     import.info.warnings.extend(output.shared_stalls());
     if output.footers.is_empty() && !output.rows.is_empty() {
         import.warn(Warning::EndsBelowMaximum);
@@ -435,21 +448,22 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
 }
 
 /// The processor that a thread was bound to.
-fn cpu(command: Option<&Command<'_>>, thread: usize) -> Option<u16> {
+fn bound_cpu(command: Option<&Command<'_>>, thread: usize) -> Option<u16> {
     let command = command?;
-    match command.list(["a", "affinity"]) {
+    match command.option_list(["a", "affinity"]) {
         Some(cpus) if !cpus.is_empty() => Some(cpus[thread % cpus.len()]),
         // Without a list thread n runs on processor n.
-        _ => (command.has(["S", "smp"]) || command.option(["a", "affinity"]) == Some(None))
+        _ => (command.has_option(["S", "smp"]) || command.option_value(["a", "affinity"]) == Some(None))
             .then(|| u16::try_from(thread).ok())?,
     }
 }
 
 /// Activations in a block with one listed latency, the largest (`-o`), where not every latency is listed.
-fn block(output: &Output, command: Option<&Command<'_>>, thread: usize) -> Option<u64> {
+fn block_length(output: &Output, command: Option<&Command<'_>>, thread: usize) -> Option<u64> {
     let samples = &output.threads.get(&thread)?.samples;
-    let said =
-        command.and_then(|command| command.number(["o", "oscope"])).and_then(|n| u64::try_from(n).ok());
+    let said = command
+        .and_then(|command| command.option_number(["o", "oscope"]))
+        .and_then(|n| u64::try_from(n).ok());
     // Row k is of the block from cycle k times its length on.
     let lengths = (0..).zip(samples).map(|(k, (cycle, _))| {
         ((cycle / (k + 1)).saturating_add(1), cycle.checked_div(k).unwrap_or(u64::MAX))
@@ -461,7 +475,7 @@ fn block(output: &Output, command: Option<&Command<'_>>, thread: usize) -> Optio
 
 impl Output {
     /// The numbers of its threads.
-    fn numbers(&self) -> Result<BTreeSet<usize>, Mistake> {
+    fn thread_numbers(&self) -> Result<BTreeSet<usize>, ImportError> {
         let of = |wanted| {
             let all = self.footers.iter().filter(move |(footer, _)| *footer == wanted);
             all.map(|(_, figures)| figures.len()).max().unwrap_or(0)
@@ -485,15 +499,15 @@ impl Output {
     }
 
     /// Number of threads that the output names besides its figures: they are counted from 0.
-    fn named(&self, command: Option<&Command<'_>>) -> usize {
-        let by_command = command.and_then(|command| command.number(["t", "threads"]));
+    fn named_thread_count(&self, command: Option<&Command<'_>>) -> usize {
+        let by_command = command.and_then(|command| command.option_number(["t", "threads"]));
         let by_command = by_command.and_then(|threads| usize::try_from(threads).ok()).unwrap_or(0);
         let last = self.threads.keys().last().map_or(0, |last| last + 1);
         by_command.max(last).max(self.ids.len()).max(self.next_intervals.len())
     }
 
     /// Adds a thread as a task.
-    fn task(
+    fn add_thread(
         &self,
         import: &mut Import,
         details: TaskDetails,
@@ -501,30 +515,30 @@ impl Output {
         unit_ns: i64,
         block: Option<u64>,
     ) {
-        let mut stated = self.statements(thread, unit_ns);
+        let mut stated = self.latency_statements(thread, unit_ns);
         let one = self.threads.get(&thread);
         let samples = one.map_or(&[][..], |one| &one.samples);
         let name = details.name().to_owned();
         let interrupts = one.and_then(|one| one.status.last()?.interrupts).filter(|count| *count > 0);
-        let stopped = self.stopped(thread);
+        let stopped = self.stop_latency(thread);
         let is_stale = self.is_stale(thread) && self.footers.is_empty();
-        let details = details.with_end(import, !is_stale);
-        let details = if stopped == Some(None) { details.lacks(Gap::Figures) } else { details };
+        let details = details.with_end_checked(import, !is_stale);
+        let details = if stopped == Some(None) { details.with_gap(Gap::Figures) } else { details };
         let executed = import.tasks.len();
         match block {
-            _ if samples.is_empty() => import.latencies(details, &stated),
+            _ if samples.is_empty() => import.add_latencies(details, &stated),
             Some(activations) => {
                 let largest = samples.iter().map(|(_, latency)| Statement::MaxSoFar(ns(*latency, unit_ns)));
-                stated.state(largest);
+                stated.add(largest);
                 let count = activations.saturating_mul(samples.len() as u64);
-                stated.state([Statement::Overflow { from: 0, count }]);
-                import.latencies(details, &stated);
+                stated.add([Statement::Overflow { from: 0, count }]);
+                import.add_latencies(details, &stated);
                 import.info.warnings.push(Warning::LargestOfBlocks { task: name.clone(), activations });
             }
             None => {
                 let stopped_ns = stopped.flatten().map(|latency| ns(latency, unit_ns));
-                let rows = activations(samples, stopped_ns, details.period_ns(), unit_ns);
-                import.rows(details.lacks(Gap::DueTimes), rows, &stated);
+                let rows = listed_activations(samples, stopped_ns, details.period_ns(), unit_ns);
+                import.add_rows(details.with_gap(Gap::DueTimes), rows, &stated);
             }
         }
         if import.tasks.len() == executed {
@@ -550,9 +564,9 @@ impl Output {
     }
 }
 
-/// Due times are not printed; they are taken as cycle times interval. After a miss that is too early, since cyclictest skips the
+/// Activations of listed latencies, with due times taken as cycle times interval. After a miss that is too early, since cyclictest skips the
 /// due times it missed without counting them as cycles. The latency at which it stopped is the last one, in no line of its own.
-fn activations(
+fn listed_activations(
     samples: &[(u64, i64)],
     stopped_ns: Option<i64>,
     period_ns: i64,

@@ -9,10 +9,10 @@ use jitterlab_model::{Activation, Error, Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{decimal_ns, lines, number_after, us};
-use super::{Hints, Import, Input, Mistake, Peer, TaskDetails, starts};
+use super::{Hints, Import, ImportError, Importer, Input, TaskDetails, starts};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "trace-cmd report, ftrace", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "trace-cmd report, ftrace", recognise, parse };
 
 /// An event of the trace.
 struct Event<'a> {
@@ -48,28 +48,28 @@ fn field<'a>(details: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The thread that `cyclictest:1519 [19] CPU:001` names.
-fn named(text: &str) -> Option<String> {
+fn thread_name(text: &str) -> Option<String> {
     let word = text.split(" [").next()?.trim();
     let (name, id) = word.rsplit_once(':')?;
     id.parse::<u32>().is_ok().then(|| format!("{name}-{id}"))
 }
 
-fn woken(details: &str) -> Option<String> {
+fn woken_thread(details: &str) -> Option<String> {
     match (field(details, "comm"), field(details, "pid")) {
         (Some(name), Some(id)) => Some(format!("{name}-{id}")),
-        _ => named(details),
+        _ => thread_name(details),
     }
 }
 
 /// The thread that gives up the processor, whether it waits then, and the one that gets it.
-fn switched(details: &str) -> Option<(String, bool, String)> {
+fn parse_switch(details: &str) -> Option<(String, bool, String)> {
     let (before, after) = details.split_once("==>")?;
     let of = |text: &str, side: &str| match (
         field(text, &format!("{side}_comm")),
         field(text, &format!("{side}_pid")),
     ) {
         (Some(name), Some(id)) => Some(format!("{name}-{id}")),
-        _ => named(text),
+        _ => thread_name(text),
     };
     let state = field(before, "prev_state").or_else(|| before.split_whitespace().last())?;
     Some((of(before, "prev")?, !state.starts_with('R'), of(after, "next")?))
@@ -97,29 +97,29 @@ struct Thread {
     marked: Vec<i64>,
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut threads: BTreeMap<String, Thread> = BTreeMap::new();
     let mut timers: BTreeMap<u16, [i64; 2]> = BTreeMap::new();
     let mut last_ns: BTreeMap<u16, i64> = BTreeMap::new();
     for (number, line) in lines(input.text) {
         let Some(Event { thread, cpu, at_ns, name, details }) = event_of(line) else { continue };
         if last_ns.insert(cpu, at_ns).is_some_and(|before| before > at_ns) {
-            return Err(Unreadable::Second.at(number));
+            return Err(Unreadable::SecondMeasurement.at_line(number));
         }
         match name {
             "hrtimer_expire_entry" if details.contains("hrtimer_wakeup") => {
-                let now_ns = number_now(details).unwrap_or(at_ns);
+                let now_ns = expiry_time(details).unwrap_or(at_ns);
                 timers.insert(cpu, [now_ns, at_ns]);
             }
             "hrtimer_expire_exit" => drop(timers.remove(&cpu)),
             "sched_wakeup" | "sched_waking" => {
-                if let (Some(of), Some(timer)) = (woken(details), timers.get(&cpu)) {
+                if let (Some(of), Some(timer)) = (woken_thread(details), timers.get(&cpu)) {
                     threads.entry(of).or_default().expired = Some(*timer);
                 }
             }
             "sched_switch" => {
                 timers.remove(&cpu);
-                let Some((before, waits, next)) = switched(details) else { continue };
+                let Some((before, waits, next)) = parse_switch(details) else { continue };
                 if let Some(thread) = threads.get_mut(&before).filter(|thread| thread.running && waits) {
                     thread.running = false;
                     thread.spans.last_mut().into_iter().for_each(|(.., end)| *end = Some(at_ns));
@@ -148,36 +148,38 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     }
     let mut import = Import::new("ftrace", "trace");
     for (name, thread) in threads.into_iter().filter(|(_, thread)| !thread.spans.is_empty()) {
-        task(&mut import, name, &thread, hints);
+        import_thread(&mut import, name, &thread, hints);
     }
     import.warn(Warning::DueAtInterrupt);
     import.complete()
 }
 
 /// 113205498021 of `now=113205498021`.
-fn number_now(details: &str) -> Option<i64> {
+fn expiry_time(details: &str) -> Option<i64> {
     field(details, "now")?.parse().ok()
 }
 
-fn task(import: &mut Import, name: String, thread: &Thread, hints: &Hints) {
+fn import_thread(import: &mut Import, name: String, thread: &Thread, hints: &Hints) {
     // The timer's clock is only that of the trace where both are near each other.
     const NEAR_NS: u64 = 100_000_000;
     let is_one_clock =
         thread.spans.iter().all(|([timer, trace], ..)| timer <= trace && timer.abs_diff(*trace) < NEAR_NS);
     let due = |expired: &[i64; 2]| expired[usize::from(!is_one_clock)];
     let dues = thread.spans.iter().map(|(expired, ..)| due(expired));
-    let said = hints.period_ns().or_else(|| starts::usual_distance_ns(dues, None));
+    let said = hints.period_ns().or_else(|| starts::typical_interval_ns(dues, None));
     if let (Some(period_ns), None) = (said, hints.period_ns()) {
         import.warn(Warning::MeanPeriod { period_ns });
     }
-    let period = import.period(said, hints, 1_000_000);
+    let period = import.period_or_default(said, hints, 1_000_000);
     let row = |(expired, start_ns, end_ns): &([i64; 2], i64, Option<i64>)| {
         let (start_ns, end_ns) = (*start_ns, end_ns.unwrap_or(*start_ns));
         Activation { due_ns: due(expired), start_ns, end_ns, cpu: thread.cpu, ..Activation::default() }
     };
-    let (rows, _) = starts::numbered(thread.spans.iter().map(row), period.ns());
-    let details =
-        TaskDetails::new(name.clone(), period).on(Some(thread.cpu)).lacks(Gap::Phase).lacks(Gap::Missed);
+    let (rows, _) = starts::snap_to_due_grid(thread.spans.iter().map(row), period.ns());
+    let details = TaskDetails::new(name.clone(), period)
+        .on_cpu(Some(thread.cpu))
+        .with_gap(Gap::Phase)
+        .with_gap(Gap::Missed);
     let details =
         if thread.spans.iter().all(|(.., end)| end.is_some()) { details.with_ends() } else { details };
     let marked = thread.marked.iter().copied().max();
@@ -185,8 +187,8 @@ fn task(import: &mut Import, name: String, thread: &Thread, hints: &Hints) {
     let is_larger = |marked: &i64| rows.iter().all(|row| row.latency_ns() < *marked);
     if let Some(marked) = marked.filter(is_larger) {
         // An activation that is not in the trace as a whole.
-        stated.state([Statement::MaxSoFar(marked), Statement::CountSoFar(rows.len() as u64 + 1)]);
+        stated.add([Statement::MaxSoFar(marked), Statement::CountSoFar(rows.len() as u64 + 1)]);
     }
-    import.rows(details, rows, &stated);
+    import.add_rows(details, rows, &stated);
     import.info.warnings.extend(marked.map(|ns| Warning::Stopped { task: name, latency_ns: Some(ns) }));
 }

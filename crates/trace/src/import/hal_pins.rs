@@ -10,10 +10,10 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
+use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "LinuxCNC halcmd show", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "LinuxCNC halcmd show", recognise, parse };
 
 /// Component, pin and value of `     9  s32   OUT        -99650  timedelta.0.current-error ==> e`.
 fn pin_of(line: &str) -> Option<(&str, &str, f64)> {
@@ -37,7 +37,7 @@ pub struct HalThread<'a> {
 
 /// Reads a thread in a line of `halcmd show thread`, such as ` 999849  YES   servo-thread  (    12345,   456789 )`.
 #[must_use]
-pub fn hal_thread(line: &str) -> Option<HalThread<'_>> {
+pub fn parse_hal_thread(line: &str) -> Option<HalThread<'_>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [period, "YES" | "NO", name, "(", _last, longest, ")"] = words[..] else { return None };
     Some(HalThread { name, period_ns: period.parse().ok()?, longest: longest.parse().ok()? })
@@ -47,7 +47,7 @@ pub fn hal_thread(line: &str) -> Option<HalThread<'_>> {
 /// or of
 /// ` 999849  YES   servo-thread  (    12345,   456789 )`.
 fn longest_of(line: &str) -> Option<(&str, i64, bool)> {
-    if let Some(HalThread { name, longest, .. }) = hal_thread(line) {
+    if let Some(HalThread { name, longest, .. }) = parse_hal_thread(line) {
         return (longest > 0).then_some((name, longest, false));
     }
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -57,11 +57,11 @@ fn longest_of(line: &str) -> Option<(&str, i64, bool)> {
 }
 
 /// The period of each thread, and of each function's thread, from `halcmd show thread`: a line of the thread, and of each function it calls.
-fn periods(text: &str) -> BTreeMap<&str, i64> {
+fn thread_periods(text: &str) -> BTreeMap<&str, i64> {
     let mut periods = BTreeMap::new();
     let mut period = None;
     for (_, line) in lines(text) {
-        if let Some(thread) = hal_thread(line) {
+        if let Some(thread) = parse_hal_thread(line) {
             period = Some(thread.period_ns);
             periods.insert(thread.name, thread.period_ns);
         }
@@ -79,24 +79,24 @@ fn recognise(input: &Input) -> bool {
     lines(input.text).any(|(_, line)| pin_of(line).is_some() || longest_of(line).is_some())
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut import = Import::new("LinuxCNC timedelta", "RTAPI");
     let mut components: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
     let (mut longest, mut listed) = (BTreeMap::<&str, Statements>::new(), BTreeSet::new());
     for (number, line) in lines(input.text) {
         if let Some((name, time, is_parameter)) = longest_of(line) {
             if !listed.insert((name, is_parameter)) {
-                return Err(Unreadable::Second.at(number));
+                return Err(Unreadable::SecondMeasurement.at_line(number));
             }
             let stated = longest.entry(name).or_default();
-            stated.state([Statement::Overflow { from: 0, count: 1 }, Statement::MaxSoFar(ns(time, 1))]);
+            stated.add([Statement::Overflow { from: 0, count: 1 }, Statement::MaxSoFar(ns(time, 1))]);
         }
         let Some((component, pin, value)) = pin_of(line) else { continue };
         if components.entry(component).or_default().insert(pin, value).is_some() {
-            return Err(Unreadable::Second.at(number));
+            return Err(Unreadable::SecondMeasurement.at_line(number));
         }
     }
-    let periods = periods(input.text);
+    let periods = thread_periods(input.text);
     if components.is_empty() {
         import.info.tool = "LinuxCNC".into();
     }
@@ -114,16 +114,16 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let now = pin("out").zip(pin("current-error")).map(|(time, error)| time - error);
         let worst = pin("jitter").map(|jitter| [longest - jitter, shortest + jitter]);
         let agreed = now.filter(|now| worst.is_some_and(|worst| worst.contains(now)));
-        let period = import.period(periods.get(component).copied().or(agreed), hints, 1_000_000);
+        let period = import.period_or_default(periods.get(component).copied().or(agreed), hints, 1_000_000);
         if let Period::Assumed(_) = period {
             // Errors of a period that is assumed would be made up.
             return Err(Unreadable::PeriodOfEach { tasks: vec![component.into()] }.into());
         }
         let error = |time_ns: i64| time_ns.saturating_sub(period.ns());
         let mut errors = Statements::exact();
-        errors.state([Statement::Count(1), Statement::Min(error(shortest)), Statement::Max(error(longest))]);
-        let details = TaskDetails::new(component, period).catches_up().lacks(Gap::Count);
-        import.period_errors(details, &errors);
+        errors.add([Statement::Count(1), Statement::Min(error(shortest)), Statement::Max(error(longest))]);
+        let details = TaskDetails::new(component, period).with_catch_up().with_gap(Gap::Count);
+        import.add_period_errors(details, &errors);
     }
     if !import.tasks.is_empty() {
         import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });
@@ -132,9 +132,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         import.warn(Warning::CyclesAsNanoseconds);
     }
     for (name, stated) in longest {
-        let period = import.period(periods.get(name).copied(), hints, 1_000_000);
-        import.executions(
-            TaskDetails::new(name, period).lacks(Gap::Missed).lacks(Gap::Count).lacks(Gap::Latency),
+        let period = import.period_or_default(periods.get(name).copied(), hints, 1_000_000);
+        import.add_execution_times(
+            TaskDetails::new(name, period).with_gap(Gap::Missed).with_gap(Gap::Count).with_gap(Gap::Latency),
             &stated,
         );
     }

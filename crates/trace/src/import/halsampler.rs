@@ -6,10 +6,11 @@
 
 use super::starts::{self, Span};
 use super::text::{lines, numbers};
-use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
+use super::{Hints, Import, ImportError, Importer, Input, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "LinuxCNC halsampler -t of timedelta", recognise, parse };
+pub(super) const IMPORTER: Importer =
+    Importer { name: "LinuxCNC halsampler -t of timedelta", recognise, parse };
 
 /// Fewer samples could agree by chance.
 const FEWEST: usize = 8;
@@ -50,7 +51,7 @@ fn recognise(input: &Input) -> bool {
     !input.columns_given && rise && later.len() >= FEWEST && period_ns > 0 && agree
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut samples: Vec<Sample> = Vec::new();
     let mut lost = false;
     for (at, line) in lines(input.text).filter(|(_, line)| !line.is_empty()) {
@@ -58,12 +59,12 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             lost = true;
             continue;
         }
-        let sample =
-            Sample::parse(line).ok_or_else(|| Unreadable::not(line, "a row with all columns").at(at))?;
+        let sample = Sample::parse(line)
+            .ok_or_else(|| Unreadable::unexpected(line, "a row with all columns").at_line(at))?;
         if let Some(last) = samples.last() {
             lost |= sample.number > last.number.saturating_add(1);
             if sample.number <= last.number {
-                return Err(Unreadable::Second.at(at));
+                return Err(Unreadable::SecondMeasurement.at_line(at));
             }
         }
         samples.push(sample);
@@ -78,8 +79,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let starts = std::iter::once(0).chain(later);
     let spans: Vec<Span> = starts.map(|start_ns| Span { start_ns, end_ns: None }).collect();
     let mut import = Import::new("LinuxCNC halsampler", "RTAPI");
-    let details =
-        TaskDetails::new("timedelta", import.period(Some(period_ns), hints, period_ns)).catches_up();
-    import.starts(details, &spans, starts::on_grid(&spans, period_ns, lost));
+    let details = TaskDetails::new("timedelta", import.period_or_default(Some(period_ns), hints, period_ns))
+        .with_catch_up();
+    import.add_starts(details, &spans, starts::starts_on_grid(&spans, period_ns, lost));
     import.complete()
 }

@@ -9,14 +9,17 @@ use std::collections::BTreeMap;
 use jitterlab_model::{Activation, Warning};
 use serde::Deserialize;
 
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, TaskDetails, rt_tests, starts, text};
+use super::{
+    Hints, Import, ImportError, Importer, Input, Measured, Period, TaskDetails, rt_tests, starts, text,
+};
 use crate::error::Unreadable;
 
-pub(super) const RESULTS: Peer =
-    Peer { name: "jitterdebugger results.json", recognise: is_results, parse: parse_results };
-pub(super) const SAMPLES: Peer =
-    Peer { name: "jitterdebugger samples.raw", recognise: is_samples, parse: parse_samples };
-pub(super) const CSV: Peer = Peer { name: "jittersamples' samples.csv", recognise: is_csv, parse: parse_csv };
+pub(super) const RESULTS: Importer =
+    Importer { name: "jitterdebugger results.json", recognise: is_results, parse: parse_results };
+pub(super) const SAMPLES: Importer =
+    Importer { name: "jitterdebugger samples.raw", recognise: is_samples, parse: parse_samples };
+pub(super) const CSV: Importer =
+    Importer { name: "jittersamples' samples.csv", recognise: is_csv, parse: parse_csv };
 
 /// jitterdebugger's interval unless one is given.
 const DEFAULT_PERIOD_NS: i64 = 1_000_000;
@@ -52,26 +55,26 @@ fn is_results(input: &Input) -> bool {
 
 /// A thread, by its number and the number of all threads.
 fn task_details(input: &Input, (thread, threads): (usize, usize), period: Period) -> TaskDetails {
-    let online: Option<Vec<u16>> = input.beside("cpuinfo").map(|copy| {
+    let online: Option<Vec<u16>> = input.read_neighbour("cpuinfo").map(|copy| {
         let processors = copy.lines().filter(|line| line.starts_with("processor"));
         processors.filter_map(|line| line.split_once(':')?.1.trim().parse().ok()).collect()
     });
     let cpu = online.filter(|cpus| cpus.len() == threads).and_then(|cpus| cpus.get(thread).copied());
-    TaskDetails::new(format!("thread{thread}"), period).on(cpu).catches_up()
+    TaskDetails::new(format!("thread{thread}"), period).on_cpu(cpu).with_catch_up()
 }
 
-fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let report: Report = text::json(input.text)?;
+fn parse_results(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
+    let report: Report = text::parse_json(input.text)?;
     let mut import = Import::new("jitterdebugger", "monotonic");
-    let unit_ns = import.unit(report.sysinfo.resolution_in_ns, hints, 1_000);
-    let period = import.period(None, hints, DEFAULT_PERIOD_NS);
+    let unit_ns = import.unit_or_default(report.sysinfo.resolution_in_ns, hints, 1_000);
+    let period = import.period_or_default(None, hints, DEFAULT_PERIOD_NS);
     let mut threads: Vec<_> = report.cpu.into_iter().collect();
     threads.sort_by_key(|(name, _)| name.parse::<u16>().unwrap_or(u16::MAX));
     let of = threads.len();
     for (number, (_, thread)) in threads.into_iter().enumerate() {
         let extremes = [thread.min, thread.avg, thread.max];
         let stated = rt_tests::statements(extremes, thread.count, &thread.histogram, unit_ns)?;
-        import.latencies(task_details(input, (number, of), period), &stated);
+        import.add_latencies(task_details(input, (number, of), period), &stated);
     }
     import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });
     import.complete()
@@ -130,7 +133,7 @@ fn is_samples(input: &Input) -> bool {
     layout_of(input).is_some()
 }
 
-fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let samples = layout_of(input).and_then(|layout| layout.samples(input.bytes));
     import_samples(input, hints, samples.ok_or(Unreadable::Samples)?)
 }
@@ -150,40 +153,42 @@ fn is_csv(input: &Input) -> bool {
     !input.columns_given && lines.peek().is_some() && lines.all(|line| sample_of(line).is_some())
 }
 
-fn parse_csv(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse_csv(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut samples = Vec::new();
     for (number, line) in text::lines(input.text).filter(|(_, line)| !line.is_empty()) {
         samples.push(
-            sample_of(line).ok_or_else(|| Unreadable::not(line, "thread, time and latency").at(number))?,
+            sample_of(line)
+                .ok_or_else(|| Unreadable::unexpected(line, "thread, time and latency").at_line(number))?,
         );
     }
     import_samples(input, hints, samples)
 }
 
-fn import_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Import, Mistake> {
+fn import_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Import, ImportError> {
     let mut import = Import::new("jitterdebugger", "monotonic");
-    let report =
-        input.beside("results.json").and_then(|text| serde_json::from_slice::<Report>(text.as_bytes()).ok());
-    let unit_ns = import.unit(report.and_then(|r| r.sysinfo.resolution_in_ns), hints, 1_000);
+    let report = input
+        .read_neighbour("results.json")
+        .and_then(|text| serde_json::from_slice::<Report>(text.as_bytes()).ok());
+    let unit_ns = import.unit_or_default(report.and_then(|r| r.sysinfo.resolution_in_ns), hints, 1_000);
     let mut threads: BTreeMap<usize, Vec<(i64, i64)>> = BTreeMap::new();
     for (thread, start_ns, latency) in samples {
         let latency_ns = text::ns(latency, unit_ns);
         let of_thread = threads.entry(thread).or_default();
         if of_thread.last().is_some_and(|(before, _)| *before > start_ns) {
-            return Err(Unreadable::Second.into());
+            return Err(Unreadable::SecondMeasurement.into());
         }
         of_thread.push((start_ns, latency_ns));
     }
     let of = threads.len();
     for (thread, samples) in threads {
-        let period = import.period(period_of(&samples), hints, DEFAULT_PERIOD_NS);
+        let period = import.period_or_default(period_of(&samples), hints, DEFAULT_PERIOD_NS);
         let row = |(start_ns, latency_ns): (i64, i64)| {
             let due_ns = start_ns.saturating_sub(latency_ns);
             Activation { due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
         };
         // None is missed, so a due time without a sample is one whose sample was lost: its buffer was full.
-        let (rows, _) = starts::numbered(samples.into_iter().map(row), period.ns());
-        import.task(task_details(input, (thread, of), period), Measured::Rows(rows));
+        let (rows, _) = starts::snap_to_due_grid(samples.into_iter().map(row), period.ns());
+        import.add_task(task_details(input, (thread, of), period), Measured::Rows(rows));
     }
     import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });
     if unit_ns > 1 {

@@ -7,13 +7,13 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, number_after, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
+use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const NOX: Peer =
-    Peer { name: "LinuxCNC latency-histogram --nox", recognise: is_nox, parse: parse_nox };
-pub(super) const DOT_LATENCY: Peer =
-    Peer { name: "LinuxCNC .latency", recognise: is_dot_latency, parse: parse_dot_latency };
+pub(super) const NOX: Importer =
+    Importer { name: "LinuxCNC latency-histogram --nox", recognise: is_nox, parse: parse_nox };
+pub(super) const DOT_LATENCY: Importer =
+    Importer { name: "LinuxCNC .latency", recognise: is_dot_latency, parse: parse_dot_latency };
 
 /// LinuxCNC's usual base and servo periods.
 const BASE_NS: i64 = 25_000;
@@ -32,55 +32,54 @@ fn is_nox(input: &Input) -> bool {
     lines(input.text).any(|(_, line)| line_of(line).is_some())
 }
 
-fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut import = Import::new("LinuxCNC latency-histogram", "RTAPI");
     // Figures are since the start: the last line of each thread has them all.
     let mut last: BTreeMap<_, (f64, [f64; 3])> = BTreeMap::new();
     for (number, line) in lines(input.text) {
         let Some((elapsed, thread, figures)) = line_of(line) else { continue };
         if last.insert(thread, (elapsed, figures)).is_some_and(|(before, _)| before > elapsed) {
-            return Err(Unreadable::Second.at(number));
+            return Err(Unreadable::SecondMeasurement.at_line(number));
         }
     }
     if last.len() > 1 && hints.periods_ns.len() == 1 {
         return Err(Unreadable::PeriodOfEach { tasks: last.into_keys().map(Into::into).collect() }.into());
     }
     for (thread, (elapsed, [min, max, deviation])) in last {
-        let period = import.period(None, hints, if thread == "servo" { SERVO_NS } else { BASE_NS });
+        let period =
+            import.period_or_default(None, hints, if thread == "servo" { SERVO_NS } else { BASE_NS });
         let count = (elapsed * 1e9 / period.ns() as f64) as u64;
         let mut errors = Statements::exact();
-        errors.state([Statement::Count(count.max(1)), Statement::Min(us(min)), Statement::Max(us(max))]);
+        errors.add([Statement::Count(count.max(1)), Statement::Min(us(min)), Statement::Max(us(max))]);
         // Its squares are summed in 32 bits, and overflow from 46.34 us on.
         let fits = min.abs().max(max.abs()) < 46.34;
-        errors.state(fits.then_some(Statement::Deviation(deviation * 1_000.0)));
-        let details = TaskDetails::new(thread, period).catches_up().lacks(Gap::Count);
-        import.period_errors(details, &errors);
+        errors.add(fits.then_some(Statement::Deviation(deviation * 1_000.0)));
+        let details = TaskDetails::new(thread, period).with_catch_up().with_gap(Gap::Count);
+        import.add_period_errors(details, &errors);
     }
-    finish(import)
+    complete_with_warnings(import)
 }
 
 fn is_dot_latency(input: &Input) -> bool {
     input.name == ".latency" && input.text.trim().parse::<i64>().is_ok()
 }
 
-fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let jitter_ns: i64 =
-        input.text.trim().parse().map_err(|_| Unreadable::not(input.text, "a number").at(1))?;
+        input.text.trim().parse().map_err(|_| Unreadable::unexpected(input.text, "a number").at_line(1))?;
     let mut import = Import::new("LinuxCNC latency-test", "RTAPI");
-    let period: Period = import.period(None, hints, BASE_NS);
+    let period: Period = import.period_or_default(None, hints, BASE_NS);
     // The largest of either sign, of the base and the servo thread and of every test before.
     let mut errors = Statements::exact();
-    errors.state([
-        Statement::Overflow { from: jitter_ns.saturating_neg(), count: 1 },
-        Statement::Max(jitter_ns),
-    ]);
-    let details = TaskDetails::new("base", period).catches_up().lacks(Gap::Count);
-    import.period_errors(details, &errors);
+    errors
+        .add([Statement::Overflow { from: jitter_ns.saturating_neg(), count: 1 }, Statement::Max(jitter_ns)]);
+    let details = TaskDetails::new("base", period).with_catch_up().with_gap(Gap::Count);
+    import.add_period_errors(details, &errors);
     import.warn(Warning::LargestOfAllTests);
-    finish(import)
+    complete_with_warnings(import)
 }
 
-fn finish(mut import: Import) -> Result<Import, Mistake> {
+fn complete_with_warnings(mut import: Import) -> Result<Import, ImportError> {
     import.warn(Warning::CountUnknown);
     import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });
     import.complete()

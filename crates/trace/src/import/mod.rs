@@ -45,12 +45,12 @@ use jitterlab_model::{
 };
 
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
-pub use self::hal_pins::{HalThread, hal_thread};
+pub use self::hal_pins::{HalThread, parse_hal_thread};
 use self::task_details::{Period, TaskDetails};
-use self::text::whole_lines;
-use crate::error::{FileProblem, Unreadable, empty_output, no_file, too_long, unknown_output};
+use self::text::untrimmed_lines;
+use crate::error::{FileProblem, Unreadable, empty_output, not_a_file, output_too_long, unknown_output};
 use crate::role::{Column, Role};
-use crate::table::{FinishedRun, RunFileWriter};
+use crate::run_file_writer::{FinishedRun, RunFileWriter};
 
 /// Properties that the user knows and the output may lack.
 #[derive(Debug, Clone, Default)]
@@ -90,48 +90,48 @@ pub enum Measured {
     Distributions(Box<TimingStats>),
 }
 
-/// One tool's output that can be read.
-struct Peer {
+/// Importer of one output format of a tool.
+struct Importer {
     /// Name of the tool, for the message that lists all.
     name: &'static str,
     /// Returns true for a file in its format. At most one of all importers does so, whatever tool made the file.
     recognise: fn(&Input) -> bool,
-    parse: fn(&Input, &Hints) -> Result<Import, Mistake>,
+    parse: fn(&Input, &Hints) -> Result<Import, ImportError>,
 }
 
 /// Every format, captures apart.
-const PEERS: &[Peer] = &[
-    cyclictest::PEER,
-    rt_tests::PEER,
-    wakers::PEER,
-    oslat::PEER,
-    rtla::PEER,
-    rtla_top::PEER,
-    rtla_analysis::PEER,
+const IMPORTERS: &[Importer] = &[
+    cyclictest::IMPORTER,
+    rt_tests::IMPORTER,
+    wakers::IMPORTER,
+    oslat::IMPORTER,
+    rtla::IMPORTER,
+    rtla_top::IMPORTER,
+    rtla_analysis::IMPORTER,
     jitterdebugger::RESULTS,
     jitterdebugger::SAMPLES,
     jitterdebugger::CSV,
-    stress_ng::PEER,
+    stress_ng::IMPORTER,
     linuxcnc::NOX,
     linuxcnc::DOT_LATENCY,
-    hal_pins::PEER,
-    halsampler::PEER,
-    xenomai::PEER,
-    buckets::PEER,
-    hwlat::PEER,
-    ftrace::PEER,
+    hal_pins::IMPORTER,
+    halsampler::IMPORTER,
+    xenomai::IMPORTER,
+    buckets::IMPORTER,
+    hwlat::IMPORTER,
+    ftrace::IMPORTER,
     summaries::OSNOISE_TOP,
     summaries::PERF_SCHED,
     summaries::RTEVAL,
-    ros2_control::PEER,
-    rttest::PEER,
-    zephyr::PEER,
-    csv::PEER,
+    ros2_control::IMPORTER,
+    rttest::IMPORTER,
+    zephyr::IMPORTER,
+    csv::IMPORTER,
 ];
 
-/// Every format.
-fn peers() -> impl Iterator<Item = &'static Peer> {
-    PEERS.iter().chain(&capture::FORMATS)
+/// Importers of every format.
+fn importers() -> impl Iterator<Item = &'static Importer> {
+    IMPORTERS.iter().chain(&capture::FORMATS)
 }
 
 /// A file's content, and as text if it is text.
@@ -149,7 +149,7 @@ struct Input<'a> {
 
 impl Input<'_> {
     /// A small file in the same folder, such as the description that a tool writes next to its samples.
-    fn beside(&self, name: &str) -> Option<String> {
+    fn read_neighbour(&self, name: &str) -> Option<String> {
         const MOST: u64 = 1 << 20;
         // It was not named by the user: a FIFO, which waits for a writer, is not opened.
         let path = self.folder?.join(name);
@@ -158,38 +158,38 @@ impl Input<'_> {
 }
 
 /// Error in an output that was recognised.
-struct Mistake {
+struct ImportError {
     /// Counted from 1, if a line is to blame.
     line: Option<usize>,
     why: Unreadable,
 }
 
-impl From<Unreadable> for Mistake {
+impl From<Unreadable> for ImportError {
     fn from(why: Unreadable) -> Self {
-        Mistake { line: None, why }
+        ImportError { line: None, why }
     }
 }
 
-impl From<Error> for Mistake {
+impl From<Error> for ImportError {
     fn from(why: Error) -> Self {
         Unreadable::from(why).into()
     }
 }
 
-impl From<serde_json::Error> for Mistake {
+impl From<serde_json::Error> for ImportError {
     fn from(error: serde_json::Error) -> Self {
-        Mistake { line: Some(error.line()).filter(|line| *line > 0), why: Unreadable::Json(error) }
+        ImportError { line: Some(error.line()).filter(|line| *line > 0), why: Unreadable::Json(error) }
     }
 }
 
 impl Unreadable {
-    /// In a line, counted from 1.
-    fn at(self, line: usize) -> Mistake {
-        Mistake { line: Some(line), why: self }
+    /// Error in this line, counted from 1.
+    fn at_line(self, line: usize) -> ImportError {
+        ImportError { line: Some(line), why: self }
     }
 
     /// Error for a text of another kind than its place needs.
-    fn not(text: &str, wanted: &'static str) -> Self {
+    fn unexpected(text: &str, wanted: &'static str) -> Self {
         Unreadable::Not { text: text.into(), wanted }
     }
 }
@@ -212,15 +212,15 @@ pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, Error> {
     } else {
         let kind = std::fs::metadata(path).map_err(Error::file("read", path))?.file_type();
         if !kind.is_file() && !kind.is_fifo() && !kind.is_dir() {
-            return Err(no_file(path));
+            return Err(not_a_file(path));
         }
         File::open(path).and_then(|mut file| take(&mut file))
     };
     taken.map_err(Error::file("read", path))?;
     if bytes.len() as u64 > LONGEST {
-        return Err(too_long(path, LONGEST));
+        return Err(output_too_long(path, LONGEST));
     }
-    read(path, path.parent(), &bytes, hints)
+    read_output(path, path.parent(), &bytes, hints)
 }
 
 /// The longest output that is read, in bytes, compressed or not: it is in memory as a whole.
@@ -235,7 +235,7 @@ pub const STANDARD_INPUT: &str = "-";
 /// # Errors
 /// As [`import`].
 pub fn import_bytes(path: impl AsRef<Path>, bytes: &[u8], hints: &Hints) -> Result<Import, Error> {
-    read(path.as_ref(), None, bytes, hints)
+    read_output(path.as_ref(), None, bytes, hints)
 }
 
 /// Imports the times of one task in memory, in nanoseconds, by their roles; `path` only names them. The overrun policy
@@ -250,8 +250,8 @@ pub fn import_columns(
     overrun: Option<Overrun>,
     hints: &Hints,
 ) -> Result<Import, Error> {
-    let imported = csv::columns(task, columns, hints).and_then(check_values);
-    let mut import = imported.map_err(|Mistake { line, why }| {
+    let imported = csv::import_arrays(task, columns, hints).and_then(check_values);
+    let mut import = imported.map_err(|ImportError { line, why }| {
         Error::damaged(format!(
             "{} cannot be made: {}{why}",
             path.as_ref().display(),
@@ -259,13 +259,13 @@ pub fn import_columns(
         ))
     })?;
     if let (Some(overrun), Some(task)) = (overrun, import.info.tasks.first_mut()) {
-        task.state_overrun(Known::Exactly(overrun));
+        task.set_overrun(Known::Exactly(overrun));
     }
     Ok(import)
 }
 
 impl Import {
-    /// Writes it as a run file of this name.
+    /// Writes the measurement as a run file of this name.
     ///
     /// # Errors
     /// Only distributions are known of a task; the file exists already, or cannot be written.
@@ -289,27 +289,27 @@ impl Import {
     }
 }
 
-fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Result<Import, Error> {
+fn read_output(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Result<Import, Error> {
     let unpacked = unpack::gunzip(path, bytes)?;
     let bytes = unpacked.as_deref().unwrap_or(bytes);
     let printed = unpack::text_of(bytes);
     check_lines(path, &printed)?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let columns_given = !hints.columns.is_empty();
-    let layers = unpack::layers(&printed);
+    let layers = unpack::unwrapped_layers(&printed);
     let as_printed = Input { name, folder, bytes, text: &printed, columns_given };
     fn unwrapped_input<'a>(text: &'a str, printed: Input<'a>) -> Input<'a> {
         Input { text, ..printed }
     }
     let parsed = layers.iter().rev().map(|text| unwrapped_input(text, as_printed)).chain([as_printed]);
     for input in parsed {
-        if let Some(import) = parse(path, &input, hints)? {
+        if let Some(import) = parse_output(path, &input, hints)? {
             return Ok(import);
         }
     }
     let innermost = layers.last().map_or(&*printed, String::as_str);
     for text in unpack::without_prefixes(innermost) {
-        if let Some(import) = parse(path, &unwrapped_input(&text, as_printed), hints)? {
+        if let Some(import) = parse_output(path, &unwrapped_input(&text, as_printed), hints)? {
             return Ok(import);
         }
     }
@@ -319,7 +319,7 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
 /// Refuses a text with a longer line than any tool prints, before every tool looks at it; JSON may have one line alone.
 fn check_lines(path: &Path, text: &str) -> Result<(), Error> {
     let is_json = text.trim_start().starts_with(['{', '[']);
-    if !is_json && text.len() > LINE && whole_lines(text).any(|line| line.len() > LINE) {
+    if !is_json && text.len() > LINE && untrimmed_lines(text).any(|line| line.len() > LINE) {
         return Err(Error::damaged(format!("{} has a line of more than {} MiB", path.display(), LINE >> 20))
             .remedy("keep only a part of its columns"));
     }
@@ -338,17 +338,17 @@ fn mentioned_tool(text: &str) -> Option<&'static str> {
 }
 
 /// Reads an output by its tool's importer; `None` where it is of no tool.
-fn parse(path: &Path, input: &Input, hints: &Hints) -> Result<Option<Import>, Error> {
-    let Some(peer) = peer_of(path, input)? else { return Ok(None) };
-    let unreadable = |Mistake { line, why }| {
+fn parse_output(path: &Path, input: &Input, hints: &Hints) -> Result<Option<Import>, Error> {
+    let Some(importer) = importer_of(path, input)? else { return Ok(None) };
+    let unreadable = |ImportError { line, why }| {
         Error::damaged(format!(
             "{} looks like the output of {}, but cannot be read: {}{why}",
             path.display(),
-            peer.name,
+            importer.name,
             line.map_or_else(String::new, |line| format!("line {line}: "))
         ))
     };
-    let parsed = (peer.parse)(input, hints).and_then(|import| check_given_periods(import, hints));
+    let parsed = (importer.parse)(input, hints).and_then(|import| check_given_periods(import, hints));
     parsed.map(with_distinct_names).and_then(check_values).map(Some).map_err(unreadable)
 }
 
@@ -373,7 +373,7 @@ fn with_distinct_names(mut import: Import) -> Import {
 }
 
 /// Refuses periods that were given for each task and are not those of the tasks.
-fn check_given_periods(import: Import, hints: &Hints) -> Result<Import, Mistake> {
+fn check_given_periods(import: Import, hints: &Hints) -> Result<Import, ImportError> {
     let found = import.info.tasks.iter().map(|task| task.spec.period_ns);
     if hints.periods_ns.len() > 1 && !found.clone().eq(hints.periods_ns.iter().copied()) {
         let tasks: Vec<&str> = import.info.tasks.iter().map(|task| task.spec.name.as_str()).collect();
@@ -388,14 +388,14 @@ fn check_given_periods(import: Import, hints: &Hints) -> Result<Import, Mistake>
 }
 
 /// Refuses an output with impossible values: damaged, or of something else.
-fn check_values(import: Import) -> Result<Import, Mistake> {
+fn check_values(import: Import) -> Result<Import, ImportError> {
     let checked = bounds::check_description(&import.info)
-        .and_then(|()| import.tasks.iter().try_for_each(check_possible))
+        .and_then(|()| import.tasks.iter().try_for_each(check_measured))
         .map_err(|why| why.within("it holds what cannot be"));
     Ok(checked.map(|()| import)?)
 }
 
-fn check_possible(measured: &Measured) -> Result<(), Error> {
+fn check_measured(measured: &Measured) -> Result<(), Error> {
     match measured {
         Measured::Rows(rows) => {
             bounds::check_times(rows)?;
@@ -423,28 +423,28 @@ fn first_and_last_lines(text: &str) -> Option<String> {
     Some([&text[..first], &text[last.max(first)..]].concat())
 }
 
-/// Finds the tool of an output.
-fn peer_of(path: &Path, input: &Input) -> Result<Option<&'static Peer>, Error> {
-    let by = |text: &str| -> Vec<&Peer> {
-        peers().filter(|peer| (peer.recognise)(&Input { text, ..*input })).collect()
+/// Finds the importer of an output; several are an error.
+fn importer_of(path: &Path, input: &Input) -> Result<Option<&'static Importer>, Error> {
+    let by = |text: &str| -> Vec<&Importer> {
+        importers().filter(|importer| (importer.recognise)(&Input { text, ..*input })).collect()
     };
     let found = first_and_last_lines(input.text).map(|ends| by(&ends)).filter(|found| !found.is_empty());
     let found = found.unwrap_or_else(|| by(input.text));
     match found.as_slice() {
         [] => Ok(None),
-        [peer] => Ok(Some(peer)),
+        [importer] => Ok(Some(importer)),
         _ => Err(Error::damaged(format!(
             "{} looks like the output of several tools: {}",
             path.display(),
-            names(found)
+            tool_names(found)
         ))
         .remedy("split it, so that each file is of one")
         .case(FileProblem::SeveralOutputs)),
     }
 }
 
-fn names<'a>(peers: impl IntoIterator<Item = &'a Peer>) -> String {
-    peers.into_iter().map(|peer| peer.name).collect::<Vec<_>>().join(", ")
+fn tool_names<'a>(importers: impl IntoIterator<Item = &'a Importer>) -> String {
+    importers.into_iter().map(|importer| importer.name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

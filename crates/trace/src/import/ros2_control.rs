@@ -13,10 +13,10 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, number_after, us};
-use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
+use super::{Hints, Import, ImportError, Importer, Input, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "ros2_control", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "ros2_control", recognise, parse };
 
 /// Rate in Hz, time in ms and cycles of an overrun.
 fn overrun_of(line: &str) -> Option<(f64, f64, u64)> {
@@ -26,8 +26,8 @@ fn overrun_of(line: &str) -> Option<(f64, f64, u64)> {
     Some((rate, number_after(rest, "The loop took")?, cycles))
 }
 
-/// A value by its name: `key: periodicity.min` and `value: '91.2'` below it.
-fn values(text: &str) -> impl Iterator<Item = (String, &str)> {
+/// Names and values, from lines such as `key: periodicity.min` and `value: '91.2'` below it.
+fn named_values(text: &str) -> impl Iterator<Item = (String, &str)> {
     let mut name = None;
     lines(text).filter_map(move |(_, line)| {
         let line = line.trim_start_matches("- ");
@@ -52,17 +52,18 @@ fn times_of(value: &str) -> Option<[f64; 4]> {
 }
 
 /// Figure after `periodicity.`, of `periodicity.min` or `controller_manager.periodicity.min`.
-fn rate_of(name: &str) -> Option<&str> {
+fn periodicity_figure(name: &str) -> Option<&str> {
     let (before, figure) = name.rsplit_once("periodicity.")?;
     matches!(before, "" | "controller_manager.").then_some(figure)
 }
 
 fn recognise(input: &Input) -> bool {
     lines(input.text).any(|(_, line)| overrun_of(line).is_some())
-        || values(input.text).any(|(name, value)| rate_of(&name).is_some() || times_of(value).is_some())
+        || named_values(input.text)
+            .any(|(name, value)| periodicity_figure(&name).is_some() || times_of(value).is_some())
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut import = Import::new("ros2_control", "steady");
     let mut overruns = Vec::new();
     let mut last = 0.0;
@@ -70,7 +71,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let Some(overrun) = overrun_of(line) else { continue };
         let at = line.split(['[', ']']).find_map(|part| part.parse::<f64>().ok()).unwrap_or(last);
         if at < std::mem::replace(&mut last, at) {
-            return Err(Unreadable::Second.at(number));
+            return Err(Unreadable::SecondMeasurement.at_line(number));
         }
         overruns.push(overrun);
     }
@@ -78,13 +79,13 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let (mut average, mut rates, mut parts) = (None, Vec::new(), BTreeMap::<String, Statements>::new());
     let mut periods: Vec<i64> = overruns.iter().map(|(rate, ..)| of_rate(*rate)).collect();
     let mut named = BTreeSet::new();
-    for (name, value) in values(input.text) {
-        let is_timing = rate_of(&name).is_some() || times_of(value).is_some();
+    for (name, value) in named_values(input.text) {
+        let is_timing = periodicity_figure(&name).is_some() || times_of(value).is_some();
         if !named.insert(name.clone()) && is_timing {
-            return Err(Unreadable::Second.into());
+            return Err(Unreadable::SecondMeasurement.into());
         }
         let rate = value.parse().ok().filter(|rate: &f64| *rate > 0.0);
-        match rate_of(&name) {
+        match periodicity_figure(&name) {
             Some("min") => rates.extend(rate.map(|rate| Statement::MaxSoFar(of_rate(rate)))),
             Some("average") => average = rate.map(of_rate).or(average),
             Some("max") => rates.extend(rate.map(|rate| Statement::MinSoFar(of_rate(rate)))),
@@ -95,7 +96,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             let stated = parts.entry(name).or_default();
             let [min, max] = [Statement::MinSoFar(us(min)), Statement::MaxSoFar(us(max))];
             let [mean, deviation] = [mean, deviation].map(|us| us * 1_000.0);
-            stated.state([
+            stated.add([
                 Statement::Count(1),
                 min,
                 max,
@@ -109,18 +110,17 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         periods.push(period_ns);
         import.warn(Warning::MeanPeriod { period_ns });
     }
-    let period = import.one_period("controller_manager", &periods, hints, 10_000_000);
-    let details = |name: &str| TaskDetails::new(name, period).skips().lacks(Gap::Count);
+    let period = import.consistent_period("controller_manager", &periods, hints, 10_000_000);
+    let details = |name: &str| TaskDetails::new(name, period).with_skips().with_gap(Gap::Count);
     if !overruns.is_empty() {
         let mut stated = Statements::exact();
         let times = || overruns.iter().map(|(_, ms, _)| us(ms * 1_000.0));
-        stated.state(times().max().map(Statement::Max));
-        stated
-            .state([Statement::Overflow { from: times().min().unwrap_or(0), count: overruns.len() as u64 }]);
+        stated.add(times().max().map(Statement::Max));
+        stated.add([Statement::Overflow { from: times().min().unwrap_or(0), count: overruns.len() as u64 }]);
         let missed =
             overruns.iter().map(|(.., cycles)| cycles.saturating_sub(1)).fold(0, u64::saturating_add);
-        let details = details("controller_manager").missed(Some(missed)).lacks(Gap::Latency);
-        import.executions(details, &stated);
+        let details = details("controller_manager").with_missed(Some(missed)).with_gap(Gap::Latency);
+        import.add_execution_times(details, &stated);
         import.warn(Warning::OnlyAbove { above_ns: period.ns() });
     }
     if !rates.is_empty() {
@@ -130,13 +130,13 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             of => of,
         };
         let mut stated = Statements::exact();
-        stated.state([Statement::Count(1)]);
-        stated.state(rates.into_iter().map(error));
-        import.period_errors(details("control loop"), &stated);
+        stated.add([Statement::Count(1)]);
+        stated.add(rates.into_iter().map(error));
+        import.add_period_errors(details("control loop"), &stated);
         import.warn(Warning::OnlyPeriodErrors { tool: "ros2_control".into() });
     }
     for (name, stated) in parts {
-        import.executions(details(&name).lacks(Gap::Latency), &stated);
+        import.add_execution_times(details(&name).with_gap(Gap::Latency), &stated);
     }
     import.warn(Warning::CountUnknown);
     import.complete()

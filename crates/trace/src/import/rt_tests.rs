@@ -13,11 +13,11 @@ use jitterlab_model::warning::Aperiodic;
 
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
-use super::text::{json, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails, oslat};
+use super::text::{parse_json, us};
+use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails, oslat};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "rt-tests --json", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "rt-tests --json", recognise, parse };
 
 /// The programs, and their quantity if it is not periodic.
 const PROGRAMS: [(&str, Option<Aperiodic>); 8] = [
@@ -89,22 +89,22 @@ fn recognise(input: &Input) -> bool {
     program(input.text).is_some()
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let report: Report = json(input.text)?;
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
+    let report: Report = parse_json(input.text)?;
     let (program, aperiodic) = program(input.text).ok_or(Unreadable::Nothing)?;
     let command = Command::new(&report.command, RT_TESTS);
     let clock = match program {
         "oslat" => "TSC",
-        _ if command.number(["c", "clock"]) == Some(1) => "realtime",
+        _ if command.option_number(["c", "clock"]) == Some(1) => "realtime",
         _ => "monotonic",
     };
     let mut import = Import::new(&format!("{program} {}", report.version), clock);
     import.info.command = report.command.split_whitespace().map(str::to_owned).collect();
     import.info.started = report.start_time.clone();
     let unit_ns = if report.resolution_in_ns == 1 { 1 } else { 1_000 };
-    let interval = command.number(["i", "interval"]).map(|us| us.saturating_mul(1_000));
+    let interval = command.option_number(["i", "interval"]).map(|us| us.saturating_mul(1_000));
     let base = match aperiodic {
-        None => import.period(interval, hints, 1_000_000),
+        None => import.period_or_default(interval, hints, 1_000_000),
         Some(_) => Period::None,
     };
     let mut threads: Vec<_> = report.thread.into_iter().collect();
@@ -112,8 +112,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     // Without a histogram each thread's interval is longer than the one before (500 us unless -d is given).
     let is_histogram =
         threads.iter().any(|(_, thread)| matches!(thread, Thread::One(of) if !of.histogram.is_empty()));
-    let distance_ns =
-        if is_histogram { 0 } else { command.number(["d", "distance"]).unwrap_or(500).saturating_mul(1_000) };
+    let distance_ns = if is_histogram {
+        0
+    } else {
+        command.option_number(["d", "distance"]).unwrap_or(500).saturating_mul(1_000)
+    };
     let listed = threads.len();
     for (number, (name, thread)) in (0..).zip(threads) {
         let (count, figures) = match thread {
@@ -124,11 +127,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let named = cpu.filter(|_| program == "oslat").map(|cpu| format!("cpu{cpu}"));
         let details = TaskDetails::new(
             named.unwrap_or_else(|| format!("thread{name}")),
-            base.longer_by(distance_ns.saturating_mul(number)),
+            base.lengthened_by(distance_ns.saturating_mul(number)),
         );
         let details = match (program, aperiodic) {
-            ("cyclictest", _) => details.skips_when_late(),
-            (_, None) => details.skips(),
+            ("cyclictest", _) => details.with_skips_when_late(),
+            (_, None) => details.with_skips(),
             (_, Some(_)) => details,
         };
         let extremes = [figures.min, figures.avg, figures.max];
@@ -136,9 +139,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             "oslat" => oslat::statements(extremes, bins(&figures.histogram, 1_000)?),
             _ => statements(extremes, count, &figures.histogram, unit_ns)?,
         };
-        import.latencies(details.on(cpu), &stated);
+        import.add_latencies(details.on_cpu(cpu), &stated);
     }
-    import.names_threads(report.num_threads, listed);
+    import.warn_of_unlisted_threads(report.num_threads, listed);
     match aperiodic {
         Some(measures) => import.warn(Warning::NoPeriod { tool: program.into(), measures }),
         None => import.warn_uncounted_misses(program),
@@ -149,7 +152,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
 /// Bins of JSON in nanoseconds, with their counts.
 fn bins(histogram: &BTreeMap<String, u64>, unit_ns: i64) -> Result<Vec<(i64, u64)>, Unreadable> {
     let bin = |(bin, count): (&String, &u64)| {
-        let value: f64 = bin.parse().map_err(|_| Unreadable::not(bin, "a bin"))?;
+        let value: f64 = bin.parse().map_err(|_| Unreadable::unexpected(bin, "a bin"))?;
         Ok((us(value * unit_ns as f64 / 1_000.0), *count))
     };
     histogram.iter().map(bin).collect()
@@ -163,12 +166,12 @@ pub(super) fn statements(
     histogram: &BTreeMap<String, u64>,
     unit_ns: i64,
 ) -> Result<Statements, Unreadable> {
-    let mut stated = Statements::of_extremes(extremes, count, unit_ns);
+    let mut stated = Statements::from_extremes(extremes, count, unit_ns);
     let bins = bins(histogram, unit_ns)?;
-    bins.iter().for_each(|(low, count)| stated.bin(*low, low.saturating_add(unit_ns - 1), *count));
+    bins.iter().for_each(|(low, count)| stated.add_bin(*low, low.saturating_add(unit_ns - 1), *count));
     if let Some((last, _)) = bins.iter().max() {
-        let (from, count) = (last.saturating_add(unit_ns), count.saturating_sub(stated.binned()));
-        stated.state([Statement::Overflow { from, count }]);
+        let (from, count) = (last.saturating_add(unit_ns), count.saturating_sub(stated.binned_count()));
+        stated.add([Statement::Overflow { from, count }]);
     }
     Ok(stated)
 }

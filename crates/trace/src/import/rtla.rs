@@ -8,11 +8,11 @@ use jitterlab_model::warning::Aperiodic;
 
 use super::command::Command;
 use super::statement::{Statement, Statements};
-use super::text::{self, lines, once, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails, rtla_analysis};
+use super::text::{self, check_single_measurement, lines, us};
+use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails, rtla_analysis};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "rtla timerlat hist", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "rtla timerlat hist", recognise, parse };
 
 /// True for the first line of an output.
 fn is_head(line: &str) -> bool {
@@ -28,21 +28,21 @@ fn common_divisor(a: u64, b: u64) -> u64 {
 }
 
 /// Values of a row: `-` means none.
-fn values(line: usize, words: &[&str]) -> Result<Vec<u64>, Mistake> {
+fn row_values(line: usize, words: &[&str]) -> Result<Vec<u64>, ImportError> {
     let value = |word: &&str| match *word {
         "-" => Ok(0),
-        word => word.parse().map_err(|_| Unreadable::not(word, "a count").at(line)),
+        word => word.parse().map_err(|_| Unreadable::unexpected(word, "a count").at_line(line)),
     };
     words.iter().map(value).collect()
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    once(input.text, is_head)?;
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
+    check_single_measurement(input.text, is_head)?;
     let osnoise = input.text.contains("RTLA osnoise histogram");
     let mut import = Import::new(if osnoise { "rtla osnoise" } else { "rtla timerlat" }, "monotonic");
     let unit_ns = if input.text.contains("nanoseconds (ns)") { 1 } else { 1_000 };
     let ns = |value: u64| text::ns(value as i64, unit_ns);
-    let traced = rtla_analysis::traced(input.text);
+    let traced = rtla_analysis::traced_latencies(input.text);
     let mut names: Vec<String> = Vec::new();
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut summary: [Option<Vec<u64>>; 5] = Default::default();
@@ -55,31 +55,31 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             None => {}
             Some((&"rtla", _)) if !rows.is_empty() => break,
             Some((&"ALL:", stages)) => {
-                let stated = |stage: &&str| (stage.to_lowercase(), Statements::cut_to(unit_ns));
+                let stated = |stage: &&str| (stage.to_lowercase(), Statements::with_unit(unit_ns));
                 of_all = Some(stages.iter().map(stated).collect());
             }
             Some((&first @ ("count:" | "max:"), figures)) if of_all.is_some() => {
-                for ((_, stated), figure) in of_all.iter_mut().flatten().zip(values(number, figures)?) {
+                for ((_, stated), figure) in of_all.iter_mut().flatten().zip(row_values(number, figures)?) {
                     let of_all =
                         if first == "max:" { Statement::Max(ns(figure)) } else { Statement::Count(figure) };
-                    stated.state([of_all]);
+                    stated.add([of_all]);
                 }
             }
             Some(_) if of_all.is_some() => {}
             Some((&"Index", columns)) => names = columns.iter().map(|c| c.to_lowercase()).collect(),
             Some((first, counts)) => {
                 if let Some(i) = SUMMARY.iter().position(|s| s == first) {
-                    if summary[i].replace(values(number, counts)?).is_some() {
-                        return Err(Unreadable::Second.at(number));
+                    if summary[i].replace(row_values(number, counts)?).is_some() {
+                        return Err(Unreadable::SecondMeasurement.at_line(number));
                     }
                 } else if let Ok(index) = first.parse() {
-                    rows.push((index, values(number, counts)?));
+                    rows.push((index, row_values(number, counts)?));
                 }
             }
         }
         if let Some((_, row)) = rows.last().filter(|(_, row)| row.len() != names.len()) {
             let (counts, columns) = (row.len(), names.len());
-            return Err(Unreadable::CountsOfRow { counts, columns }.at(number));
+            return Err(Unreadable::CountsOfRow { counts, columns }.at_line(number));
         }
     }
     let bucket = rows.iter().fold(0, |divisor, (index, _)| common_divisor(divisor, *index)).max(1);
@@ -93,26 +93,27 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let [over, count, min, average, max] = summary;
     let at = |row: &Option<Vec<u64>>, column: usize| row.as_ref().and_then(|r| r.get(column)).copied();
     for (column, name) in names.iter().enumerate() {
-        let mut stated = Statements::cut_to(unit_ns);
+        let mut stated = Statements::with_unit(unit_ns);
         for (index, counts) in &rows {
             let low = ns(*index);
-            stated.bin(low, low.saturating_add(ns(bucket) - 1), counts[column]);
+            stated.add_bin(low, low.saturating_add(ns(bucket) - 1), counts[column]);
         }
         let from = rows.last().map_or(0, |(index, _)| ns(index.saturating_add(bucket)));
-        stated.state(at(&over, column).map(|count| Statement::Overflow { from, count }));
-        stated.state(at(&count, column).map(Statement::Count));
-        stated.state(at(&min, column).map(|min| Statement::Min(ns(min))));
-        stated.state(at(&average, column).map(|mean| Statement::CutMean(ns(mean) as f64)));
-        stated.state(at(&max, column).map(|max| Statement::Max(ns(max))));
+        stated.add(at(&over, column).map(|count| Statement::Overflow { from, count }));
+        stated.add(at(&count, column).map(Statement::Count));
+        stated.add(at(&min, column).map(|min| Statement::Min(ns(min))));
+        stated.add(at(&average, column).map(|mean| Statement::CutMean(ns(mean) as f64)));
+        stated.add(at(&max, column).map(|max| Statement::Max(ns(max))));
         let cpu = name.rsplit('-').next().and_then(|n| n.parse().ok());
-        rtla_analysis::state_stop(&traced, name, cpu, &mut stated);
-        let details = TaskDetails::new(name.clone(), period).on(cpu);
-        let details = details.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, cpu));
-        let details = if osnoise { details } else { details.skips() };
-        import.latencies(details, &stated);
+        rtla_analysis::add_stop_latency(&traced, name, cpu, &mut stated);
+        let details = TaskDetails::new(name.clone(), period).on_cpu(cpu);
+        let details =
+            details.with_end_checked(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, cpu));
+        let details = if osnoise { details } else { details.with_skips() };
+        import.add_latencies(details, &stated);
     }
     for (stage, stated) in of_all.into_iter().flatten() {
-        import.all_of(&format!("{stage} of all CPUs"), &stated, |task| task.starts_with(&stage));
+        import.check_totals(&format!("{stage} of all CPUs"), &stated, |task| task.starts_with(&stage));
     }
     traced.into_iter().for_each(|one| import.warn(Warning::Traced(one)));
     if osnoise {
@@ -130,8 +131,9 @@ pub(super) fn timerlat_period(import: &mut Import, text: &str, count: u64, hints
     const VALUED: &str = "abcdeHipPsTE";
     const USUAL_NS: i64 = 1_000_000;
     let programs = ["timerlat hist", "timerlat top", "timerlat"];
-    let command = programs.into_iter().find_map(|program| Command::find(text, program, VALUED));
-    let said = command.map(|command| command.number(["p", "period"]).map_or(USUAL_NS, |p| us(p as f64)));
+    let command = programs.into_iter().find_map(|program| Command::find_in_text(text, program, VALUED));
+    let said =
+        command.map(|command| command.option_number(["p", "period"]).map_or(USUAL_NS, |p| us(p as f64)));
     let bounds = duration_s(text).filter(|seconds| *seconds > 1 && count > 0).map(|seconds| {
         [seconds - 1, seconds + 1]
             .map(|s| text::ns(s, 1_000_000_000) / i64::try_from(count).unwrap_or(i64::MAX))
@@ -148,7 +150,7 @@ pub(super) fn timerlat_period(import: &mut Import, text: &str, count: u64, hints
     let refuted = said.filter(|said| narrow.is_some_and(|[low, high]| !(low..=high).contains(said)));
     let all: Vec<i64> =
         said.into_iter().chain(roundest.filter(|_| said.is_none() || refuted.is_some())).collect();
-    import.one_period("timerlat", &all, hints, USUAL_NS)
+    import.consistent_period("timerlat", &all, hints, USUAL_NS)
 }
 
 /// The last of `# Duration:   0 00:01:00`, or of `  0 00:00:06   |   IRQ Timer Latency (us)`.

@@ -6,10 +6,10 @@ use jitterlab_model::Warning;
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Mistake, Peer, TaskDetails, rtla, rtla_analysis};
+use super::{Hints, Import, ImportError, Importer, Input, TaskDetails, rtla, rtla_analysis};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "rtla timerlat top", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "rtla timerlat top", recognise, parse };
 
 /// In the order of the table.
 const STAGES: [&str; 3] = ["irq", "thr", "usr"];
@@ -47,17 +47,17 @@ fn all_of(line: &str) -> Option<Vec<i64>> {
     stages.map(|stage| stage.split_whitespace().last()?.parse().ok()).collect()
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut import = Import::new("rtla timerlat", "monotonic");
     let unit_ns = if input.text.contains("IRQ Timer Latency (ns)") { 1 } else { 1_000 };
-    let traced = rtla_analysis::traced(input.text);
+    let traced = rtla_analysis::traced_latencies(input.text);
     let mut of_all = Vec::new();
     let mut rows: BTreeMap<u16, Row> = BTreeMap::new();
     for (number, line) in lines(input.text) {
         of_all = all_of(line).unwrap_or(of_all);
         let Some(row) = row_of(line) else { continue };
         if rows.get(&row.cpu).is_some_and(|before| before.count > row.count) {
-            return Err(Unreadable::Second.at(number));
+            return Err(Unreadable::SecondMeasurement.at_line(number));
         }
         rows.insert(row.cpu, row);
     }
@@ -66,18 +66,19 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for Row { cpu, count, stages } in rows.into_values() {
         for (stage, figures) in STAGES.iter().zip(stages) {
             let Some(figures) = figures else { continue };
-            let details = TaskDetails::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips();
-            let mut stated = Statements::of_extremes(figures, count, unit_ns);
-            rtla_analysis::state_stop(&traced, stage, Some(cpu), &mut stated);
             let details =
-                details.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, Some(cpu)));
-            import.latencies(details, &stated);
+                TaskDetails::new(format!("{stage}-{cpu:03}"), period).on_cpu(Some(cpu)).with_skips();
+            let mut stated = Statements::from_extremes(figures, count, unit_ns);
+            rtla_analysis::add_stop_latency(&traced, stage, Some(cpu), &mut stated);
+            let details = details
+                .with_end_checked(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, Some(cpu)));
+            import.add_latencies(details, &stated);
         }
     }
     for (stage, max) in STAGES.iter().zip(of_all) {
-        let mut stated = Statements::cut_to(unit_ns);
-        stated.state([Statement::Max(ns(max, unit_ns))]);
-        import.all_of(&format!("{stage} of all CPUs"), &stated, |task| task.starts_with(stage));
+        let mut stated = Statements::with_unit(unit_ns);
+        stated.add([Statement::Max(ns(max, unit_ns))]);
+        import.check_totals(&format!("{stage} of all CPUs"), &stated, |task| task.starts_with(stage));
     }
     traced.into_iter().for_each(|one| import.warn(Warning::Traced(one)));
     import.warn(Warning::Stages);

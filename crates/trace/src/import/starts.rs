@@ -14,9 +14,12 @@ pub(super) struct Span {
 /// Largest relative error of another clock: no quartz has more.
 const CLOCK_ERROR: f64 = 3e-4;
 
-/// Returns the mean distance of the starts, or the median where it differs from the mean because some were left out;
+/// Returns the mean interval between starts, or the median where it differs from the mean because some were left out;
 /// `steps` is the number of periods between the first and the last, if their numbers show it.
-pub(super) fn usual_distance_ns(mut starts_ns: impl Iterator<Item = i64>, steps: Option<i64>) -> Option<i64> {
+pub(super) fn typical_interval_ns(
+    mut starts_ns: impl Iterator<Item = i64>,
+    steps: Option<i64>,
+) -> Option<i64> {
     let first = starts_ns.next()?;
     let mut last = first;
     let distance = |start| i64::saturating_sub(start, std::mem::replace(&mut last, start));
@@ -31,7 +34,12 @@ pub(super) fn usual_distance_ns(mut starts_ns: impl Iterator<Item = i64>, steps:
 impl Import {
     /// Adds a task by its starts. Where they lie on a grid, its phase is unknown, so the earliest is taken as punctual; where
     /// some due times were left out, or more activations ran than were due, only the times between two starts are known.
-    pub(super) fn starts(&mut self, details: TaskDetails, spans: &[Span], on_grid: Option<Vec<Activation>>) {
+    pub(super) fn add_starts(
+        &mut self,
+        details: TaskDetails,
+        spans: &[Span],
+        on_grid: Option<Vec<Activation>>,
+    ) {
         let period_errors = || period_errors(spans, details.period_ns());
         let (gap, measured, warning) = match on_grid {
             Some(rows) => (Gap::Phase, Measured::Rows(rows), Warning::PhaseUnknown),
@@ -40,14 +48,17 @@ impl Import {
                 (Gap::Missed, period_errors(), Warning::OnlyPeriodErrors { tool })
             }
         };
-        self.task(details.lacks(gap), measured);
+        self.add_task(details.with_gap(gap), measured);
         self.warn(warning);
     }
 }
 
 /// Puts activations on the grid of their due times: from one to the next, so that a clock which is a little off does not
 /// add up. Returns true if due times are missing that did not pass during an activation: these did not run.
-pub(super) fn numbered(times: impl Iterator<Item = Activation>, period_ns: i64) -> (Vec<Activation>, bool) {
+pub(super) fn snap_to_due_grid(
+    times: impl Iterator<Item = Activation>,
+    period_ns: i64,
+) -> (Vec<Activation>, bool) {
     let (mut rows, mut has_holes) = (Vec::<Activation>::with_capacity(times.size_hint().0), false);
     for row in times {
         let (steps, index) = rows.last().map_or((1, 0), |last| {
@@ -66,7 +77,7 @@ pub(super) fn numbered(times: impl Iterator<Item = Activation>, period_ns: i64) 
 
 /// Puts beginnings in order of time on a grid of this period, as far as that can be done without a guess: not where some are
 /// known to be missing.
-pub(super) fn on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Option<Vec<Activation>> {
+pub(super) fn starts_on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Option<Vec<Activation>> {
     let (first, last) = (spans.first()?, spans.last()?);
     let due_ns = |number: usize| {
         first.start_ns.saturating_add(period_ns.saturating_mul(i64::try_from(number).unwrap_or(i64::MAX)))
@@ -89,7 +100,7 @@ pub(super) fn on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Option
 }
 
 /// The least-squares line through points (k, t): its value at 0 and its rise. `None` for fewer than two different k.
-pub(super) fn line(points: &[(u64, f64)]) -> Option<(f64, f64)> {
+pub(super) fn least_squares_line(points: &[(u64, f64)]) -> Option<(f64, f64)> {
     let n = points.len() as f64;
     let mean_k = points.iter().map(|(k, _)| *k as f64).sum::<f64>() / n;
     let mean_t = points.iter().map(|(_, t)| *t).sum::<f64>() / n;

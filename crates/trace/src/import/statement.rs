@@ -6,7 +6,7 @@
 
 use jitterlab_model::Distribution;
 use jitterlab_model::distribution::{Beyond, Moments, SourceGaps};
-use jitterlab_model::warning::Stated;
+use jitterlab_model::warning::StatedQuantity;
 
 use super::text::us;
 
@@ -67,7 +67,7 @@ pub(super) struct Statements {
 }
 
 /// Statements that cannot both be true: their subject and their values.
-pub(super) type Contradiction = (Stated, [i64; 2]);
+pub(super) type Contradiction = (StatedQuantity, [i64; 2]);
 
 /// Values of a quantity that agree with all its statements.
 pub(super) struct Reconciled {
@@ -82,7 +82,7 @@ pub(super) struct Reconciled {
 }
 
 impl Default for Statements {
-    /// Creates it without statements, for values to the nanosecond.
+    /// No statements yet, for values to the nanosecond.
     fn default() -> Self {
         Self::exact()
     }
@@ -92,21 +92,21 @@ impl Default for Statements {
 const MOST: u64 = 1 << 48;
 
 impl Statements {
-    /// Creates it without statements, for values that the tool cuts to whole units of this length.
-    pub(super) fn cut_to(unit_ns: i64) -> Self {
+    /// No statements yet, for values that the tool cuts to whole units of this length.
+    pub(super) fn with_unit(unit_ns: i64) -> Self {
         Statements { all: Vec::new(), unit_ns: unit_ns.max(1), wide: false }
     }
 
-    /// Creates it without statements, for values to the nanosecond.
+    /// No statements yet, for values to the nanosecond.
     pub(super) fn exact() -> Self {
-        Self::cut_to(1)
+        Self::with_unit(1)
     }
 
     /// Statements of the smallest, mean and largest of `count` values, in units.
-    pub(super) fn of_extremes([min, mean, max]: [f64; 3], count: u64, unit_ns: i64) -> Self {
+    pub(super) fn from_extremes([min, mean, max]: [f64; 3], count: u64, unit_ns: i64) -> Self {
         let ns = |value: f64| us(value * unit_ns as f64 / 1_000.0);
-        let mut statements = Statements::cut_to(unit_ns);
-        statements.state([
+        let mut statements = Statements::with_unit(unit_ns);
+        statements.add([
             Statement::Count(count),
             Statement::Min(ns(min)),
             Statement::Mean(mean * unit_ns as f64),
@@ -115,17 +115,17 @@ impl Statements {
         statements
     }
 
-    pub(super) fn state(&mut self, more: impl IntoIterator<Item = Statement>) {
+    pub(super) fn add(&mut self, more: impl IntoIterator<Item = Statement>) {
         self.all.extend(more);
     }
 
-    pub(super) fn bin(&mut self, low: i64, high: i64, count: u64) {
+    pub(super) fn add_bin(&mut self, low: i64, high: i64, count: u64) {
         self.all.push(Statement::Bin { low, high: high.max(low), count: count.min(MOST) });
     }
 
-    /// Adds the value at which the tool stopped: one more where the others do not have it.
-    pub(super) fn stopped_at(&mut self, value: i64) {
-        if self.max_ns().is_some_and(|max| self.upper(max) >= value) {
+    /// Adds the value at which the tool stopped, unless the stated maximum covers it.
+    pub(super) fn add_stop_value(&mut self, value: i64) {
+        if self.stated_max_ns().is_some_and(|max| self.upper_edge(max) >= value) {
             return;
         }
         for statement in &mut self.all {
@@ -135,11 +135,11 @@ impl Statements {
                 _ => {}
             }
         }
-        self.state([Statement::MaxSoFar(value), Statement::Overflow { from: value, count: 1 }]);
+        self.add([Statement::MaxSoFar(value), Statement::Overflow { from: value, count: 1 }]);
     }
 
-    /// Values in bins and above them.
-    pub(super) fn binned(&self) -> u64 {
+    /// Number of values in bins and above them.
+    pub(super) fn binned_count(&self) -> u64 {
         let of_bins = self.all.iter().map(|statement| match statement {
             Statement::Bin { count, .. } | Statement::Overflow { count, .. } => (*count).min(MOST),
             _ => 0,
@@ -147,13 +147,13 @@ impl Statements {
         of_bins.fold(0, u64::saturating_add)
     }
 
-    fn each<T>(&self, of: impl Fn(&Statement) -> Option<T>) -> impl Iterator<Item = T> {
+    fn select<T>(&self, of: impl Fn(&Statement) -> Option<T>) -> impl Iterator<Item = T> {
         self.all.iter().filter_map(of)
     }
 
     /// The largest value that is stated of all values, as it is stated.
-    pub(super) fn max_ns(&self) -> Option<i64> {
-        let stated = self.each(|s| match s {
+    pub(super) fn stated_max_ns(&self) -> Option<i64> {
+        let stated = self.select(|s| match s {
             Statement::Max(max) | Statement::MaxSoFar(max) => Some(*max),
             _ => None,
         });
@@ -161,37 +161,39 @@ impl Statements {
     }
 
     /// The largest number that is stated of all values.
-    pub(super) fn count(&self) -> Option<u64> {
-        self.each(|s| match s {
+    pub(super) fn stated_count(&self) -> Option<u64> {
+        self.select(|s| match s {
             Statement::Count(count) | Statement::CountSoFar(count) => Some((*count).min(MOST)),
             _ => None,
         })
         .max()
     }
 
-    /// The largest value that is cut to this one.
-    fn upper(&self, value: i64) -> i64 {
+    /// Largest value that its tool would cut to this one.
+    fn upper_edge(&self, value: i64) -> i64 {
         value.saturating_add(self.unit_ns - 1)
     }
 
-    /// Makes one distribution of all statements.
+    /// Combines all statements into one distribution, and notes contradictions.
     pub(super) fn reconcile(&self) -> Reconciled {
         let mut contradictions = Vec::new();
         let mut bins: Vec<(i64, i64, u64)> = self
-            .each(|s| match s {
+            .select(|s| match s {
                 Statement::Bin { low, high, count } => Some((*low, *high, *count)),
                 _ => None,
             })
             .collect();
         bins.sort_unstable();
         let has_bins = bins.iter().any(|(.., n)| *n > 0);
-        let min = self.min(&bins, &mut contradictions);
+        let min = self.reconcile_min(&bins, &mut contradictions);
         let above = self
-            .each(|s| if let Statement::Overflow { count, .. } = s { Some((*count).min(MOST)) } else { None })
+            .select(
+                |s| if let Statement::Overflow { count, .. } = s { Some((*count).min(MOST)) } else { None },
+            )
             .fold(0, u64::saturating_add);
-        let missing = self.missing(&bins, above, &mut contradictions);
-        let mut beyond = self.beyond(&bins, above, missing, min);
-        let max = self.max(&bins, &mut beyond, &mut contradictions);
+        let missing = self.unbinned_count(&bins, above, &mut contradictions);
+        let mut beyond = self.unbinned_tail(&bins, above, missing, min);
+        let max = self.reconcile_max(&bins, &mut beyond, &mut contradictions);
         // Values after the first one that is in no bin have a rank only together with the others there.
         if let Some((from, count)) = &mut beyond
             && *count > 0
@@ -202,22 +204,26 @@ impl Statements {
         }
         bins.retain(|(.., n)| *n > 0);
         let beyond = beyond.map(|(from_ns, count)| Beyond { count, from_ns, to_ns: max });
-        let mean = self.mean(min, max, beyond.is_some(), &mut contradictions);
+        let mean = self.reconcile_mean(min, max, beyond.is_some(), &mut contradictions);
         let values = self.distribution(&bins, beyond, [min, max], mean);
         Reconciled { values, contradictions, missing, above, has_bins }
     }
 
-    /// The smallest of the smallest values.
-    fn min(&self, bins: &[(i64, i64, u64)], contradictions: &mut Vec<Contradiction>) -> Option<i64> {
-        let last = || self.each(|s| if let Statement::Min(min) = s { Some(*min) } else { None });
-        let before = self.each(|s| if let Statement::MinSoFar(min) = s { Some(*min) } else { None }).min();
+    /// Smallest value by all statements; notes those that disagree.
+    fn reconcile_min(
+        &self,
+        bins: &[(i64, i64, u64)],
+        contradictions: &mut Vec<Contradiction>,
+    ) -> Option<i64> {
+        let last = || self.select(|s| if let Statement::Min(min) = s { Some(*min) } else { None });
+        let before = self.select(|s| if let Statement::MinSoFar(min) = s { Some(*min) } else { None }).min();
         let (least, most) = (last().chain(before).min(), last().max().or(before));
         let lowest = bins.iter().find(|(.., n)| *n > 0);
         let in_bins = lowest.filter(|(_, high, _)| least.is_some_and(|least| *high < least));
         if let Some((least, most)) = least.zip(most)
             && (least != most || in_bins.is_some())
         {
-            contradictions.push((Stated::Smallest, [in_bins.map_or(least, |bin| bin.0), most]));
+            contradictions.push((StatedQuantity::Smallest, [in_bins.map_or(least, |bin| bin.0), most]));
         }
         match (least, in_bins) {
             (Some(least), None) => Some(least),
@@ -226,40 +232,45 @@ impl Statements {
     }
 
     /// Returns the number of values that are counted and neither in bins nor above them.
-    fn missing(&self, bins: &[(i64, i64, u64)], above: u64, contradictions: &mut Vec<Contradiction>) -> u64 {
+    fn unbinned_count(
+        &self,
+        bins: &[(i64, i64, u64)],
+        above: u64,
+        contradictions: &mut Vec<Contradiction>,
+    ) -> u64 {
         let binned = bins.iter().fold(0, |sum: u64, (.., n)| sum.saturating_add(*n));
         let found = binned.saturating_add(above);
         // A total states its number of values; counts from before the end may be fewer.
         let totals = || {
-            self.each(|s| match s {
+            self.select(|s| match s {
                 Statement::Count(count) => Some((*count).min(MOST)),
                 Statement::Binned(count) => Some((*count).min(MOST).saturating_add(above)),
                 _ => None,
             })
         };
-        let all = [totals().max(), self.count()].into_iter().flatten().max().unwrap_or(0).max(found);
+        let all = [totals().max(), self.stated_count()].into_iter().flatten().max().unwrap_or(0).max(found);
         let contradicts =
             totals().min().filter(|least| *least < found || *least < totals().max().unwrap_or(0));
         if let Some(least) = contradicts {
             let [all, least] = [all, least].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
-            contradictions.push((Stated::Count, [least, all]));
+            contradictions.push((StatedQuantity::Count, [least, all]));
         }
         all - found
     }
 
     /// Lowest value from which values are in no bin, and their number; 0 where that is unknown.
-    fn beyond(
+    fn unbinned_tail(
         &self,
         bins: &[(i64, i64, u64)],
         above: u64,
         missing: u64,
         min: Option<i64>,
     ) -> Option<(i64, u64)> {
-        let overflow = self.each(|s| match s {
+        let overflow = self.select(|s| match s {
             Statement::Overflow { from, count } if *count > 0 => Some(*from),
             _ => None,
         });
-        let open = self.each(|s| if let Statement::Open { from } = s { Some(*from) } else { None }).min();
+        let open = self.select(|s| if let Statement::Open { from } = s { Some(*from) } else { None }).min();
         let gap = (missing > 0).then(|| {
             let lowest = min.or(bins.first().map(|bin| bin.0)).unwrap_or(i64::MIN / 4);
             bins.iter().fold(
@@ -277,16 +288,16 @@ impl Statements {
         }
     }
 
-    /// The largest of the largest values; `None` where it is unknown. Opens the end of a distribution that has fewer values
+    /// Largest value by all statements, `None` where it is unknown; notes those that disagree. Opens the end of a distribution that has fewer values
     /// than its maximum needs.
-    fn max(
+    fn reconcile_max(
         &self,
         bins: &[(i64, i64, u64)],
         beyond: &mut Option<(i64, u64)>,
         contradictions: &mut Vec<Contradiction>,
     ) -> Option<i64> {
-        let last = || self.each(|s| if let Statement::Max(max) = s { Some(*max) } else { None });
-        let before = self.each(|s| if let Statement::MaxSoFar(max) = s { Some(*max) } else { None }).max();
+        let last = || self.select(|s| if let Statement::Max(max) = s { Some(*max) } else { None });
+        let before = self.select(|s| if let Statement::MaxSoFar(max) = s { Some(*max) } else { None }).max();
         let highest = bins.iter().rev().find(|(.., n)| *n > 0);
         let Some(stated) = last().max().max(before) else {
             // Whatever is above the bins has no end that is known.
@@ -294,36 +305,36 @@ impl Statements {
         };
         let least = last().min().unwrap_or(stated);
         // A finer statement of the same value lies within the unit of the coarse one.
-        let agree = self.upper(least) >= stated;
-        let upper = self.upper(if agree { least } else { stated });
+        let agree = self.upper_edge(least) >= stated;
+        let upper = self.upper_edge(if agree { least } else { stated });
         let above = beyond.map(|(from, _)| from).filter(|from| *from > upper);
         let in_bins = highest.filter(|(low, ..)| *low > upper);
         if let Some(larger) = above.or(in_bins.map(|(low, ..)| *low)) {
-            contradictions.push((Stated::Largest, [larger, least]));
+            contradictions.push((StatedQuantity::Largest, [larger, least]));
             return in_bins.map(|(_, high, _)| *high).filter(|_| beyond.is_none());
         }
         if !agree {
-            contradictions.push((Stated::Largest, [stated, least]));
+            contradictions.push((StatedQuantity::Largest, [stated, least]));
         }
         // The bin of the maximum has to hold it.
         let top = highest.map(|bin| bin.1);
         if let Some(top) = top.filter(|top| beyond.is_none() && *top < stated) {
-            contradictions.push((Stated::Largest, [stated, top]));
+            contradictions.push((StatedQuantity::Largest, [stated, top]));
             *beyond = Some((top.saturating_add(1), 0));
         }
         Some(upper)
     }
 
-    /// The mean, of the best statement of it.
-    fn mean(
+    /// Mean by the most exact statement; `None` if it contradicts the extremes, or bins are more exact.
+    fn reconcile_mean(
         &self,
         min: Option<i64>,
         max: Option<i64>,
         open: bool,
         contradictions: &mut Vec<Contradiction>,
     ) -> Option<f64> {
-        let exact = self.each(|s| if let Statement::Mean(mean) = s { Some(*mean) } else { None }).last();
-        let cut = self.each(|s| match s {
+        let exact = self.select(|s| if let Statement::Mean(mean) = s { Some(*mean) } else { None }).last();
+        let cut = self.select(|s| match s {
             Statement::CutMean(mean) => Some(mean + self.unit_ns as f64 / 2.0),
             _ => None,
         });
@@ -332,13 +343,13 @@ impl Statements {
         let unit = self.unit_ns as f64;
         let outside = min.filter(|min| mean + unit < *min as f64);
         if let Some(bound) = outside.or(max.filter(|max| mean - unit > *max as f64)) {
-            contradictions.push((Stated::Mean, [mean as i64, bound]));
+            contradictions.push((StatedQuantity::Mean, [mean as i64, bound]));
             return None;
         }
         exact.or(cut.filter(|_| open))
     }
 
-    /// The values, each counted as the largest it may have been; of those in no bin only the bounds.
+    /// Distribution of the binned values, each as the largest it may have been, and bounds of the unbinned ones.
     fn distribution(
         &self,
         bins: &[(i64, i64, u64)],
@@ -353,7 +364,7 @@ impl Statements {
         let by_bins = |power: fn(f64) -> f64| {
             occupied().map(|(low, high, n)| power(middle(low, high)) * n as f64).sum::<f64>()
         };
-        let deviation = self.each(|s| if let Statement::Deviation(d) = s { Some(*d) } else { None }).last();
+        let deviation = self.select(|s| if let Statement::Deviation(d) = s { Some(*d) } else { None }).last();
         let sum = mean.map_or_else(|| by_bins(|v| v), |mean| mean * count as f64);
         let squares = match deviation {
             // If the mean is unknown too, it comes from the bins alone: values beyond them count as 0.
@@ -388,7 +399,7 @@ impl Statements {
             shape: self.wide,
             bin_ns,
         };
-        Distribution::from_parts(moments, occupied().map(|(_, high, n)| (high, n))).lacking(lacks)
+        Distribution::from_parts(moments, occupied().map(|(_, high, n)| (high, n))).with_gaps(lacks)
     }
 }
 
@@ -398,8 +409,8 @@ mod tests {
     use jitterlab_model::Known;
 
     fn stated(all: &[Statement]) -> Reconciled {
-        let mut statements = Statements::cut_to(1_000);
-        statements.state(all.iter().copied());
+        let mut statements = Statements::with_unit(1_000);
+        statements.add(all.iter().copied());
         statements.reconcile()
     }
 
@@ -455,7 +466,7 @@ mod tests {
             (found.values.max_ns(), found.contradictions)
         };
         let both = [Statement::Count(9), Statement::Max(24_000), Statement::Max(115_000)];
-        assert_eq!(said(&both), (Some(115_999), vec![(Stated::Largest, [115_000, 24_000])]));
+        assert_eq!(said(&both), (Some(115_999), vec![(StatedQuantity::Largest, [115_000, 24_000])]));
         let live = [Statement::Count(9), Statement::MaxSoFar(4_000), Statement::Max(25_000)];
         assert_eq!(said(&live), (Some(25_999), vec![]));
         // A bin above the maximum, a maximum that is in no bin, values above the bins without a maximum there.

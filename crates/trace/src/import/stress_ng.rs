@@ -8,11 +8,11 @@
 use jitterlab_model::{Error, Gap, Warning};
 
 use super::statement::{Statement, Statements};
-use super::text::{lines, ns, number_after, once};
-use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
+use super::text::{check_single_measurement, lines, ns, number_after};
+use super::{Hints, Import, ImportError, Importer, Input, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "stress-ng --cyclic", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "stress-ng --cyclic", recognise, parse };
 
 /// Text after `cyclic:` in a line of the log.
 fn message(line: &str) -> Option<&str> {
@@ -39,9 +39,9 @@ struct Log {
     width_ns: Option<i64>,
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     // Only the first of several workers prints, so a second table is of a second run.
-    once(input.text, |line| message(line).is_some_and(|m| m.starts_with("mean:")))?;
+    check_single_measurement(input.text, |line| message(line).is_some_and(|m| m.starts_with("mean:")))?;
     let mut import = Import::new("stress-ng", "realtime");
     let mut log = Log::default();
     for (number, line) in lines(input.text) {
@@ -49,10 +49,10 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         if message.starts_with("Note:") || message.starts_with("for best results") {
             import.warn(Warning::Said { tool: "stress-ng".into(), text: message.into() });
         } else {
-            log.read(message).map_err(|why| why.at(number))?;
+            log.take_message(message).map_err(|why| why.at_line(number))?;
         }
     }
-    let period = import.period(log.delay_ns, hints, 100_000);
+    let period = import.period_or_default(log.delay_ns, hints, 100_000);
     let in_buckets = log.buckets.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
     let samples = log.samples.unwrap_or(in_buckets);
     if samples == 0 {
@@ -63,14 +63,14 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         import.warn(Warning::OnlyPercentiles);
     }
     // A relative sleep has no grid that due times could be missed on.
-    let details = TaskDetails::new("cyclic", period).lacks(Gap::Missed).lacks(Gap::DueTimes);
-    import.latencies(details, &stated);
+    let details = TaskDetails::new("cyclic", period).with_gap(Gap::Missed).with_gap(Gap::DueTimes);
+    import.add_latencies(details, &stated);
     import.warn(Warning::RelativeSleep { tool: "stress-ng".into() });
     import.complete()
 }
 
 impl Log {
-    fn read(&mut self, message: &str) -> Result<(), Unreadable> {
+    fn take_message(&mut self, message: &str) -> Result<(), Unreadable> {
         let figure = |name: &str| number_after(message, name);
         if let Some((before, after)) = message.split_once(" ns delay, ") {
             self.delay_ns = before.rsplit(' ').next().and_then(|delay| delay.parse().ok());
@@ -99,10 +99,10 @@ impl Log {
         Ok(())
     }
 
-    /// All samples, each between the next percentiles or edges of a bucket on either side.
+    /// Statements of all samples, each in a bin between the next percentiles or bucket edges.
     fn statements(mut self, samples: u64, in_buckets: u64) -> Statements {
         let mut all = Statements::exact();
-        all.state(self.figures);
+        all.add(self.figures);
         // A few above a histogram leave it one.
         all.wide = in_buckets < samples / 20 * 19;
         self.buckets.sort_unstable();
@@ -125,12 +125,12 @@ impl Log {
         let (mut placed, mut above_ns) = (0, lowest);
         for (up_to, value_ns, low_ns) in points {
             if up_to > placed {
-                all.bin(above_ns.max(low_ns), value_ns, up_to - placed);
+                all.add_bin(above_ns.max(low_ns), value_ns, up_to - placed);
                 placed = up_to;
             }
             above_ns = above_ns.max(value_ns);
         }
-        all.state([Statement::Overflow { from: above_ns, count: samples.saturating_sub(placed) }]);
+        all.add([Statement::Overflow { from: above_ns, count: samples.saturating_sub(placed) }]);
         all
     }
 }

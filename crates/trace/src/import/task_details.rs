@@ -1,13 +1,13 @@
 //! Properties of tasks in an output, stated and missing: construction of an [`Import`].
 
-use jitterlab_model::warning::Stated;
+use jitterlab_model::warning::StatedQuantity;
 use jitterlab_model::{
     Activation, Bench, Distribution, Gap, Overrun, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats,
     Warning,
 };
 
 use super::statement::Statements;
-use super::{Hints, Import, Measured, Mistake};
+use super::{Hints, Import, ImportError, Measured};
 use crate::error::Unreadable;
 
 /// The distance of a task's due times, as far as an output states it.
@@ -30,8 +30,8 @@ impl Period {
         }
     }
 
-    /// The period of a thread that the tool gives a longer one.
-    pub(super) fn longer_by(self, ns: i64) -> Self {
+    /// Period that is longer by `ns`, for a thread that its tool gives a longer one.
+    pub(super) fn lengthened_by(self, ns: i64) -> Self {
         let longer = |period: i64| period.saturating_add(ns).max(1);
         match self {
             Period::Stated(period) => Period::Stated(longer(period)),
@@ -76,7 +76,7 @@ impl TaskDetails {
         self
     }
 
-    pub(super) fn on(self, cpu: Option<u16>) -> Self {
+    pub(super) fn on_cpu(self, cpu: Option<u16>) -> Self {
         TaskDetails { cpu, ..self }
     }
 
@@ -88,39 +88,39 @@ impl TaskDetails {
         self.period.ns()
     }
 
-    /// Sets the overrun policy: the tool skips missed due times, and does not count them.
-    pub(super) fn skips(self) -> Self {
-        TaskDetails { overrun: Some(Overrun::Skip), ..self }.lacks(Gap::Missed)
+    /// Sets the overrun policy: the tool skips missed due times and does not count them.
+    pub(super) fn with_skips(self) -> Self {
+        TaskDetails { overrun: Some(Overrun::Skip), ..self }.with_gap(Gap::Missed)
     }
 
-    /// Skips due times only behind a start that is later than a period, and does not count them: none where no start is.
-    pub(super) fn skips_when_late(self) -> Self {
-        TaskDetails { misses_only_late: true, ..self.skips() }
+    /// Sets the overrun policy: the tool skips due times uncounted, and only after a start that is a period late.
+    pub(super) fn with_skips_when_late(self) -> Self {
+        TaskDetails { misses_only_late: true, ..self.with_skips() }
     }
 
     /// Sets the overrun policy: the tool runs every due time, late ones back to back, and misses none.
-    pub(super) fn catches_up(self) -> Self {
+    pub(super) fn with_catch_up(self) -> Self {
         TaskDetails { overrun: Some(Overrun::CatchUp), ..self }
     }
 
     /// Sets the number of missed due times; without a number it is unknown.
-    pub(super) fn missed(self, missed: Option<u64>) -> Self {
+    pub(super) fn with_missed(self, missed: Option<u64>) -> Self {
         match missed {
             Some(missed) => TaskDetails { missed, ..self },
-            None => self.lacks(Gap::Missed),
+            None => self.with_gap(Gap::Missed),
         }
     }
 
-    /// Adds a warning if its last figures are missing: earlier ones decide nothing.
-    pub(super) fn with_end(self, import: &mut Import, has_end: bool) -> Self {
+    /// Warns and marks the figures as unknown if the last ones are missing: earlier ones decide nothing.
+    pub(super) fn with_end_checked(self, import: &mut Import, has_end: bool) -> Self {
         if has_end {
             return self;
         }
         import.warn(Warning::EndMissing { task: self.name.clone() });
-        self.lacks(Gap::Figures)
+        self.with_gap(Gap::Figures)
     }
 
-    pub(super) fn lacks(mut self, gap: Gap) -> Self {
+    pub(super) fn with_gap(mut self, gap: Gap) -> Self {
         self.unknown.push(gap);
         self
     }
@@ -151,7 +151,7 @@ impl Import {
     }
 
     /// Adds a task with its data; a task that never ran is left out.
-    pub(super) fn task(&mut self, details: TaskDetails, mut measured: Measured) {
+    pub(super) fn add_task(&mut self, details: TaskDetails, mut measured: Measured) {
         let mut unknown = details.gaps();
         if let Measured::Distributions(stats) = &mut measured {
             if stats.executed() == 0 {
@@ -160,7 +160,7 @@ impl Import {
             if stats.latency.count() == 0 {
                 unknown.push(Gap::Latency);
             }
-            stats.forget(&unknown);
+            stats.drop_unknown(&unknown);
         }
         let overrun = details.overrun.unwrap_or_default();
         let spec = TaskSpec {
@@ -176,21 +176,22 @@ impl Import {
     }
 
     /// Adds a task with the output's statements about its latencies.
-    pub(super) fn latencies(&mut self, details: TaskDetails, stated: &Statements) {
-        self.stated(details, stated, |stats| &mut stats.latency);
+    pub(super) fn add_latencies(&mut self, details: TaskDetails, stated: &Statements) {
+        self.add_stated(details, stated, |stats| &mut stats.latency);
     }
 
     /// Adds a task with the output's statements about its period errors.
-    pub(super) fn period_errors(&mut self, details: TaskDetails, stated: &Statements) {
-        self.stated(details, stated, |stats| &mut stats.period_error);
+    pub(super) fn add_period_errors(&mut self, details: TaskDetails, stated: &Statements) {
+        self.add_stated(details, stated, |stats| &mut stats.period_error);
     }
 
     /// Adds a task with the output's statements about its execution times.
-    pub(super) fn executions(&mut self, details: TaskDetails, stated: &Statements) {
-        self.stated(details.with_ends(), stated, |stats| &mut stats.execution);
+    pub(super) fn add_execution_times(&mut self, details: TaskDetails, stated: &Statements) {
+        self.add_stated(details.with_ends(), stated, |stats| &mut stats.execution);
     }
 
-    fn stated(
+    /// Adds a task with the distribution that reconciles the statements, and warnings where they disagree.
+    fn add_stated(
         &mut self,
         details: TaskDetails,
         stated: &Statements,
@@ -216,53 +217,56 @@ impl Import {
         let mut stats = TimingStats::new(details.period.ns());
         *quantity(&mut stats) = found.values;
         stats.add_missed(details.missed);
-        let mut details = if contradicts { details.lacks(Gap::Figures) } else { details };
+        let mut details = if contradicts { details.with_gap(Gap::Figures) } else { details };
         let is_sure = matches!(details.period, Period::Stated(_)) && !details.unknown.contains(&Gap::Figures);
         let is_late = || stats.latency.max_ns().is_none_or(|max| max >= details.period.ns());
         if details.misses_only_late && is_sure && !self.has_assumed_unit() && !is_late() {
             details.unknown.retain(|gap| *gap != Gap::Missed);
         }
-        self.task(details, Measured::Distributions(Box::new(stats)));
+        self.add_task(details, Measured::Distributions(Box::new(stats)));
     }
 
     /// Adds a task with the activations that an output lists, and its statements about all of them.
-    pub(super) fn rows(&mut self, details: TaskDetails, rows: Vec<Activation>, stated: &Statements) {
+    pub(super) fn add_rows(&mut self, details: TaskDetails, rows: Vec<Activation>, stated: &Statements) {
         let (listed, task) = (rows.len() as u64, details.name.clone());
         let largest = rows.iter().map(Activation::latency_ns).max();
-        let lost = stated.count().unwrap_or(0).saturating_sub(listed);
-        let larger = stated.max_ns().zip(largest).filter(|(stated, largest)| stated > largest);
+        let lost = stated.stated_count().unwrap_or(0).saturating_sub(listed);
+        let larger = stated.stated_max_ns().zip(largest).filter(|(stated, largest)| stated > largest);
         let details = match larger.filter(|_| lost == 0) {
             Some((stated, largest)) => {
-                let (figure, values) = (Stated::Largest, [stated, largest]);
+                let (figure, values) = (StatedQuantity::Largest, [stated, largest]);
                 self.info.warnings.push(Warning::Contradiction { task: task.clone(), figure, values });
-                details.lacks(Gap::Figures)
+                details.with_gap(Gap::Figures)
             }
             None => details,
         };
         if lost > 0 {
             self.info.warnings.push(Warning::NotInRows { task, count: lost });
         }
-        self.task(details, Measured::Rows(rows));
+        self.add_task(details, Measured::Rows(rows));
         let result = self.info.tasks.last_mut().and_then(|task| task.result.as_mut());
         if let Some(result) = result {
             (result.dropped, result.executed) = (lost, listed + lost);
             result.max_latency_ns =
-                stated.max_ns().map_or(result.max_latency_ns, |max| max.max(result.max_latency_ns));
+                stated.stated_max_ns().map_or(result.max_latency_ns, |max| max.max(result.max_latency_ns));
         }
     }
 
-    /// Checks the statements about all tasks of this kind together against those about each: one of them must have the
+    /// Checks the totals of all tasks of this kind against the statements about each: one of them must have the
     /// largest value.
-    pub(super) fn all_of(&mut self, kind: &str, stated: &Statements, is_of: impl Fn(&str) -> bool) {
+    pub(super) fn check_totals(&mut self, kind: &str, stated: &Statements, is_of: impl Fn(&str) -> bool) {
         let of_kind = |(task, _): &(&mut TaskRun, &Measured)| is_of(&task.spec.name);
         let each = || self.info.tasks.iter().zip(&self.tasks).filter(|(task, _)| is_of(&task.spec.name));
         let largest = each().map(|(task, of)| of.stats(task).latency.max_ns()).max().flatten();
         let count = each().map(|(task, of)| of.stats(task).executed()).fold(0, u64::saturating_add);
-        let more = stated.count().filter(|all| *all > count);
+        let more = stated.stated_count().filter(|all| *all > count);
         let counts = more.map(|all| [all, count].map(|count| i64::try_from(count).unwrap_or(i64::MAX)));
-        let maxima =
-            stated.max_ns().zip(largest).filter(|(all, each)| all > each).map(|(all, each)| [all, each]);
-        let found = [(Stated::Largest, maxima), (Stated::Count, counts)];
+        let maxima = stated
+            .stated_max_ns()
+            .zip(largest)
+            .filter(|(all, each)| all > each)
+            .map(|(all, each)| [all, each]);
+        let found = [(StatedQuantity::Largest, maxima), (StatedQuantity::Count, counts)];
         for (figure, values) in found.into_iter().filter_map(|(figure, values)| Some((figure, values?))) {
             self.info.warnings.push(Warning::Contradiction { task: kind.into(), figure, values });
             let tasks = self.info.tasks.iter_mut().zip(&self.tasks).filter(of_kind);
@@ -270,8 +274,8 @@ impl Import {
         }
     }
 
-    /// Adds a warning if an output names more threads than it has figures of: without theirs nothing is decided.
-    pub(super) fn names_threads(&mut self, named: usize, listed: usize) {
+    /// Warns if an output names more threads than it lists: without the figures of all, nothing is decided.
+    pub(super) fn warn_of_unlisted_threads(&mut self, named: usize, listed: usize) {
         if named <= listed {
             return;
         }
@@ -299,7 +303,12 @@ impl Import {
 
     /// Returns the period: as the output states it, else as the user states it, else the tool's default, with a
     /// warning.
-    pub(super) fn period(&mut self, stated_ns: Option<i64>, hints: &Hints, default_ns: i64) -> Period {
+    pub(super) fn period_or_default(
+        &mut self,
+        stated_ns: Option<i64>,
+        hints: &Hints,
+        default_ns: i64,
+    ) -> Period {
         let each = (hints.periods_ns.len() > 1).then(|| hints.periods_ns.get(self.tasks.len()).copied());
         match stated_ns.or(each.unwrap_or(hints.period_ns())).filter(|p| *p > 0) {
             Some(period_ns) => Period::Stated(period_ns),
@@ -310,8 +319,8 @@ impl Import {
         }
     }
 
-    /// Returns the period of a task that an output states in several places.
-    pub(super) fn one_period(
+    /// Returns the period of a task that an output states in several places; warns where these differ.
+    pub(super) fn consistent_period(
         &mut self,
         task: &str,
         stated_ns: &[i64],
@@ -321,24 +330,24 @@ impl Import {
         let (least, most) = (stated_ns.iter().min().copied(), stated_ns.iter().max().copied());
         match least.zip(most).filter(|(least, most)| least != most) {
             Some((least, most)) => {
-                let (figure, values) = (Stated::Period, [least, most]);
+                let (figure, values) = (StatedQuantity::Period, [least, most]);
                 self.info.warnings.push(Warning::Contradiction { task: task.into(), figure, values });
                 hints.period_ns().map_or(Period::Assumed(least.max(1)), Period::Stated)
             }
-            None => self.period(least, hints, default_ns),
+            None => self.period_or_default(least, hints, default_ns),
         }
     }
 
     /// Returns the unit: as the output states it, else as the user states it, else the tool's default, with a warning.
-    pub(super) fn unit(&mut self, stated_ns: Option<i64>, hints: &Hints, default_ns: i64) -> i64 {
+    pub(super) fn unit_or_default(&mut self, stated_ns: Option<i64>, hints: &Hints, default_ns: i64) -> i64 {
         stated_ns.or(hints.unit_ns).filter(|unit| (1..=1_000_000_000).contains(unit)).unwrap_or_else(|| {
             self.warn(Warning::UnitAssumed { unit_ns: default_ns });
             default_ns
         })
     }
 
-    /// Refuses an output without any task. An assumed unit in which a task would never have been in time is none.
-    pub(super) fn complete(mut self) -> Result<Self, Mistake> {
+    /// Error without any task; an assumed unit in which a task would never be in time is marked as unknown.
+    pub(super) fn complete(mut self) -> Result<Self, ImportError> {
         if self.tasks.is_empty() {
             return Err(Unreadable::Nothing.into());
         }
@@ -366,14 +375,14 @@ impl Import {
 }
 
 impl Measured {
-    /// The standing figures of a task that this was measured of, counted from the rows where there are rows.
+    /// Timing figures of the task that this was measured of, counted from the rows where there are rows.
     pub fn stats(&self, task: &TaskRun) -> TimingStats {
         match self {
             Measured::Distributions(stats) => TimingStats::clone(stats),
             Measured::Rows(rows) => {
                 let mut stats = TimingStats::new(task.spec.period_ns);
                 stats.push_all(rows);
-                stats.forget(&task.unknown);
+                stats.drop_unknown(&task.unknown);
                 stats
             }
         }
@@ -392,10 +401,10 @@ impl Measured {
             },
             Measured::Distributions(stats) => {
                 let executed = stats.executed();
-                let last = executed.saturating_add(stats.seen_missed()).saturating_sub(1);
+                let last = executed.saturating_add(stats.least_missed()).saturating_sub(1);
                 TaskResult {
                     executed,
-                    missed: stats.seen_missed(),
+                    missed: stats.least_missed(),
                     last_end_ns: i64::try_from(last).unwrap_or(i64::MAX).saturating_mul(stats.period_ns()),
                     min_latency_ns: stats.latency.min_ns().unwrap_or(0),
                     max_latency_ns: stats.latency.max_ns().or(stats.latency.min_ns()).unwrap_or(0),

@@ -152,12 +152,12 @@ fn every_fixture_is_of_one_importer_alone_and_every_importer_has_one() {
             columns_given: false,
         };
         let found: Vec<&str> =
-            peers().filter(|peer| (peer.recognise)(&input)).map(|peer| peer.name).collect();
+            importers().filter(|peer| (peer.recognise)(&input)).map(|peer| peer.name).collect();
         assert_eq!(found, [*wanted], "{fixture}");
         let import = read_bytes(fixture, &bytes).unwrap_or_else(|error| panic!("{fixture}: {error}"));
         assert!(figures(&import).iter().all(|(_, stats)| stats.executed() > 0), "{fixture}");
     }
-    for peer in peers() {
+    for peer in importers() {
         assert!(FIXTURES.iter().any(|(_, of)| *of == peer.name), "{} has no fixture", peer.name);
     }
     let listed = std::fs::read_dir(folder()).unwrap().count();

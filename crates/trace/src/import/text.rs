@@ -5,12 +5,12 @@ use std::iter;
 use memchr::memchr;
 use serde::de::DeserializeOwned;
 
-use super::Mistake;
+use super::ImportError;
 use crate::error::Unreadable;
 
-/// The pieces of a text between the bytes that separate them, which are characters of ASCII. Long outputs are read byte by byte:
+/// Parts of a text between separator bytes (characters of ASCII). Long outputs are read byte by byte:
 /// searching for characters takes several times as long in a build for size.
-pub(super) fn pieces(text: &str, separator: u8) -> impl Iterator<Item = &str> {
+pub(super) fn split_at_byte(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     iter::from_fn(move || {
         let text = rest?;
@@ -20,34 +20,33 @@ pub(super) fn pieces(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The lines as they are.
-pub(super) fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
+/// Lines with their blanks, without an empty one at the end.
+pub(super) fn untrimmed_lines(text: &str) -> impl Iterator<Item = &str> {
     let ended = text.strip_suffix('\n').unwrap_or(text);
-    pieces(ended, b'\n').take(if text.is_empty() { 0 } else { usize::MAX })
+    split_at_byte(ended, b'\n').take(if text.is_empty() { 0 } else { usize::MAX })
 }
 
 /// The lines with their numbers, counted from 1, without surrounding blanks.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    whole_lines(text).zip(1..).map(|(line, number)| (number, line.trim_ascii()))
+    untrimmed_lines(text).zip(1..).map(|(line, number)| (number, line.trim_ascii()))
 }
 
-/// Refuses a file in which a second measurement begins: its counts would be added to the first, or lost.
-pub(super) fn once(text: &str, begins: impl Fn(&str) -> bool) -> Result<(), Mistake> {
+/// Error if a second line `begins` a measurement: its counts would be added to the first, or lost.
+pub(super) fn check_single_measurement(text: &str, begins: impl Fn(&str) -> bool) -> Result<(), ImportError> {
     match lines(text).filter(|(_, line)| begins(line)).nth(1) {
-        Some((line, _)) => Err(Unreadable::Second.at(line)),
+        Some((line, _)) => Err(Unreadable::SecondMeasurement.at_line(line)),
         None => Ok(()),
     }
 }
 
-/// The value that a file of JSON holds, and nothing behind it.
-pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T, Mistake> {
+/// Parses a text of JSON; anything behind the value is an error.
+pub(super) fn parse_json<T: DeserializeOwned>(text: &str) -> Result<T, ImportError> {
     let mut values = serde_json::Deserializer::from_slice(text.as_bytes()).into_iter::<T>();
     let first = values.next().ok_or(Unreadable::Nothing)??;
     let (read, rest) = text.split_at(values.byte_offset());
     match rest.find(|c: char| !c.is_whitespace()) {
-        Some(at) => {
-            Err(Unreadable::Second.at(1 + (read.matches('\n').count() + rest[..at].matches('\n').count())))
-        }
+        Some(at) => Err(Unreadable::SecondMeasurement
+            .at_line(1 + (read.matches('\n').count() + rest[..at].matches('\n').count()))),
         None => Ok(first),
     }
 }
@@ -58,8 +57,8 @@ pub(super) fn numbers<T: std::str::FromStr>(line: &str) -> Option<Vec<T>> {
 }
 
 /// Reads the words of a line as numbers; any other word is an error in the file.
-pub(super) fn expect_numbers<T: std::str::FromStr>(line: usize, text: &str) -> Result<Vec<T>, Mistake> {
-    numbers(text).ok_or_else(|| Unreadable::not(text, "a row of numbers").at(line))
+pub(super) fn expect_numbers<T: std::str::FromStr>(line: usize, text: &str) -> Result<Vec<T>, ImportError> {
+    numbers(text).ok_or_else(|| Unreadable::unexpected(text, "a row of numbers").at_line(line))
 }
 
 /// The longest time any output may plausibly hold: 73 years, since some count from 1970. Differences and sums of such fit
@@ -88,7 +87,7 @@ pub(super) fn decimal_ns(text: &str, unit_ns: i64) -> Option<i64> {
             b'0'..=b'9' if has_point => (fraction, decimals) = (10 * fraction + digit, decimals + 1),
             b'0'..=b'9' => whole = whole.saturating_mul(10).saturating_add(digit),
             b'.' if !has_point && digits.len() > 1 => has_point = true,
-            _ => return in_powers_of_ten(text, unit_ns),
+            _ => return float_to_ns(text, unit_ns),
         }
     }
     if digits.is_empty() {
@@ -99,7 +98,7 @@ pub(super) fn decimal_ns(text: &str, unit_ns: i64) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-fn in_powers_of_ten(text: &str, unit_ns: i64) -> Option<i64> {
+fn float_to_ns(text: &str, unit_ns: i64) -> Option<i64> {
     let value = text.parse::<f64>().ok()? * unit_ns as f64;
     (value.abs() <= LONGEST_NS as f64).then_some(value.round() as i64)
 }

@@ -9,8 +9,8 @@ use flate2::read::MultiGzDecoder;
 use jitterlab_model::Error;
 
 use super::LONGEST;
-use super::text::whole_lines;
-use crate::error::too_long;
+use super::text::untrimmed_lines;
+use crate::error::output_too_long;
 
 /// The content of a gzip file; `None` if it is none. A small file can be made that would fill any memory.
 ///
@@ -26,7 +26,7 @@ pub(super) fn gunzip(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>, Error
         .read_to_end(&mut unpacked)
         .map_err(Error::file("unpack", path))?;
     if unpacked.len() as u64 > LONGEST {
-        return Err(too_long(path, LONGEST));
+        return Err(output_too_long(path, LONGEST));
     }
     Ok(Some(unpacked))
 }
@@ -35,13 +35,13 @@ pub(super) fn gunzip(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>, Error
 pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     let text = match bytes {
         // Encoding of files that a shell on Windows redirects.
-        [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
-        [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
-        [0xef, 0xbb, 0xbf, rest @ ..] => lossy(rest),
-        _ if is_wide(bytes, 1) => Cow::Owned(utf16(bytes, u16::from_le_bytes)),
-        _ if is_wide(bytes, 0) => Cow::Owned(utf16(bytes, u16::from_be_bytes)),
+        [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16_to_string(rest, u16::from_le_bytes)),
+        [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16_to_string(rest, u16::from_be_bytes)),
+        [0xef, 0xbb, 0xbf, rest @ ..] => utf8_lossy(rest),
+        _ if is_unmarked_utf16(bytes, 1) => Cow::Owned(utf16_to_string(bytes, u16::from_le_bytes)),
+        _ if is_unmarked_utf16(bytes, 0) => Cow::Owned(utf16_to_string(bytes, u16::from_be_bytes)),
         _ if bytes.contains(&0) => Cow::Borrowed(""),
-        _ => lossy(bytes),
+        _ => utf8_lossy(bytes),
     };
     let text = if text.contains('\u{1b}') { Cow::Owned(without_controls(&text)) } else { text };
     // Live displays return to the beginning of a line, and pages on the net have blanks of their own.
@@ -52,13 +52,13 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     if text.contains('\u{a0}') { Cow::Owned(text.replace('\u{a0}', " ")) } else { text }
 }
 
-/// The text, with marks for invalid bytes: it is checked first, since replacing them takes several times as long.
-fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+/// Text of UTF-8 with marks for invalid bytes: it is checked first, since replacing them takes several times as long.
+fn utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Returns true if it looks like plain text of two bytes for each character, where byte `empty` of each pair is 0.
-fn is_wide(bytes: &[u8], empty: usize) -> bool {
+/// Returns true if it looks like UTF-16 without a byte order mark, where byte `empty` of each pair is 0.
+fn is_unmarked_utf16(bytes: &[u8], empty: usize) -> bool {
     let begin = bytes.get(..bytes.len().min(256)).unwrap_or_default();
     let plain = |byte: u8| (0x20..0x7f).contains(&byte) || matches!(byte, b'\t' | b'\n' | b'\r');
     let pairs = begin.as_chunks::<2>().0;
@@ -67,7 +67,7 @@ fn is_wide(bytes: &[u8], empty: usize) -> bool {
         && pairs.iter().all(|pair| pair[empty] == 0 && plain(pair[1 - empty]))
 }
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+fn utf16_to_string(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let (units, _) = bytes.as_chunks::<2>();
     char::decode_utf16(units.iter().map(|two| unit(*two))).map(|c| c.unwrap_or('\u{fffd}')).collect()
 }
@@ -85,33 +85,34 @@ fn without_controls(text: &str) -> String {
     kept + rest
 }
 
-/// The text without its wrappings, layer by layer: the last one is bare.
-pub(super) fn layers(text: &str) -> Vec<String> {
+/// Texts without one more layer of fences or line prefixes each; the last one has none.
+pub(super) fn unwrapped_layers(text: &str) -> Vec<String> {
     const MOST: usize = 4;
     let mut layers: Vec<String> = Vec::new();
-    while let Some(bare) = without(layers.last().map_or(text, String::as_str)).filter(|_| layers.len() < MOST)
+    while let Some(bare) =
+        unwrap_layer(layers.last().map_or(text, String::as_str)).filter(|_| layers.len() < MOST)
     {
         layers.push(bare);
     }
     layers
 }
 
-/// The text without its fences and line prefixes; `None` where most lines have no prefix.
-fn without(text: &str) -> Option<String> {
+/// Removes one layer of fences and line prefixes; `None` where most lines have no prefix.
+fn unwrap_layer(text: &str) -> Option<String> {
     let is_fence = |line: &&str| line.trim_ascii_start().starts_with("```") || line.trim_ascii() == "~~~";
     let lines =
-        || whole_lines(text).filter(|line| !line.trim_ascii().is_empty() && !is_fence(line)).take(200);
-    let of_kind = |(kind, _): &Kind| lines().filter(|line| kind(line).is_some()).count();
-    let most = KINDS.into_iter().max_by_key(of_kind);
+        || untrimmed_lines(text).filter(|line| !line.trim_ascii().is_empty() && !is_fence(line)).take(200);
+    let of_kind = |(kind, _): &LinePrefix| lines().filter(|line| kind(line).is_some()).count();
+    let most = LINE_PREFIXES.into_iter().max_by_key(of_kind);
     let kind = most.filter(|kind| of_kind(kind) * 10 >= lines().count() * 8 && of_kind(kind) >= kind.1);
-    if kind.is_none() && !whole_lines(text).any(|line| is_fence(&line)) {
+    if kind.is_none() && !untrimmed_lines(text).any(|line| is_fence(&line)) {
         return None;
     }
     let kind = |line| kind.and_then(|(kind, _)| kind(line)).unwrap_or(line);
-    Some(joined(whole_lines(text).filter(|line| !is_fence(line)).map(kind), text.len()))
+    Some(join_lines(untrimmed_lines(text).filter(|line| !is_fence(line)).map(kind), text.len()))
 }
 
-fn joined<'a>(lines: impl Iterator<Item = &'a str>, capacity: usize) -> String {
+fn join_lines<'a>(lines: impl Iterator<Item = &'a str>, capacity: usize) -> String {
     let mut all = String::with_capacity(capacity);
     for line in lines {
         all.push_str(line);
@@ -120,7 +121,7 @@ fn joined<'a>(lines: impl Iterator<Item = &'a str>, capacity: usize) -> String {
     all
 }
 
-/// The text without a prefix that most of its lines have in common, such as a machine's name and a colon: the shortest first, since
+/// Texts without a prefix that most lines have in common, such as a machine's name and a colon: the shortest first, since
 /// tools print such themselves.
 pub(super) fn without_prefixes(text: &str) -> impl Iterator<Item = String> {
     let lines = || text.lines().filter(|line| !line.trim().is_empty()).take(200);
@@ -136,49 +137,56 @@ pub(super) fn without_prefixes(text: &str) -> impl Iterator<Item = String> {
     });
     let prefixes = ends.take(4).map(|end| &middle[..end]).filter(common);
     prefixes.map(|prefix| {
-        joined(whole_lines(text).map(|line| line.strip_prefix(prefix).unwrap_or(line)), text.len())
+        join_lines(untrimmed_lines(text).map(|line| line.strip_prefix(prefix).unwrap_or(line)), text.len())
     })
 }
 
 /// Returns the rest of a line behind its beginning; and how many lines have to begin so.
-type Kind = (fn(&str) -> Option<&str>, usize);
+type LinePrefix = (fn(&str) -> Option<&str>, usize);
 
 /// A tool's own columns may look like a time, but none of its lines like a quote: a status line alone is quoted, too.
-const KINDS: [Kind; 5] = [(date_and_time, 3), (time_alone, 3), (syslog, 3), (uptime, 3), (quoted, 1)];
+const LINE_PREFIXES: [LinePrefix; 5] = [
+    (after_date_and_time, 3),
+    (after_time, 3),
+    (after_syslog_head, 3),
+    (after_uptime, 3),
+    (after_quote_mark, 1),
+];
 
-/// `> `, as mails quote.
-fn quoted(line: &str) -> Option<&str> {
+/// Text after `> `, as mails quote.
+fn after_quote_mark(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('>')?;
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// `2026-11-22T16:44:41.1234567Z `, as GitHub and GitLab log (these with `00O ` behind it), in brackets as Jenkins does.
-fn date_and_time(line: &str) -> Option<&str> {
+/// Text after `2026-11-22T16:44:41.1234567Z `, as GitHub and GitLab log (these with `00O ` behind it), in brackets as Jenkins does.
+fn after_date_and_time(line: &str) -> Option<&str> {
     let open = line.strip_prefix('[').unwrap_or(line);
-    let rest = number(open, 4)?.strip_prefix('-')?;
-    let rest = number(number(rest, 2)?.strip_prefix('-')?, 2)?.strip_prefix(['T', ' '])?;
-    let rest = clock(rest)?;
-    let rest = rest.strip_prefix('Z').or_else(|| offset(rest)).unwrap_or(rest);
-    let rest = blank(rest.strip_prefix(']').unwrap_or(rest))?;
-    let stream =
-        number(rest, 2).and_then(|r| r.strip_prefix(['O', 'E'])).and_then(|r| r.strip_prefix([' ', '+']));
+    let rest = after_number(open, 4)?.strip_prefix('-')?;
+    let rest = after_number(after_number(rest, 2)?.strip_prefix('-')?, 2)?.strip_prefix(['T', ' '])?;
+    let rest = after_clock(rest)?;
+    let rest = rest.strip_prefix('Z').or_else(|| after_zone_offset(rest)).unwrap_or(rest);
+    let rest = after_blank(rest.strip_prefix(']').unwrap_or(rest))?;
+    let stream = after_number(rest, 2)
+        .and_then(|r| r.strip_prefix(['O', 'E']))
+        .and_then(|r| r.strip_prefix([' ', '+']));
     Some(stream.unwrap_or(rest))
 }
 
-/// `16:44:41.123 `, in brackets or not.
-fn time_alone(line: &str) -> Option<&str> {
-    let rest = clock(line.strip_prefix('[').unwrap_or(line))?;
-    blank(rest.strip_prefix(']').unwrap_or(rest))
+/// Text after `16:44:41.123 `, in brackets or not.
+fn after_time(line: &str) -> Option<&str> {
+    let rest = after_clock(line.strip_prefix('[').unwrap_or(line))?;
+    after_blank(rest.strip_prefix(']').unwrap_or(rest))
 }
 
-/// `Nov 22 16:44:41 host program[123]: `, or only up to the time as `ts` writes it.
-fn syslog(line: &str) -> Option<&str> {
+/// Text after `Nov 22 16:44:41 host program[123]: `, or only up to the time as `ts` writes it.
+fn after_syslog_head(line: &str) -> Option<&str> {
     const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
     let (month, rest) = line.split_at_checked(3)?;
     MONTHS.find(month).filter(|at| at % 3 == 0)?;
     let day = rest.trim_start();
-    let rest = number(day, 2).or_else(|| number(day, 1))?;
-    let rest = blank(clock(rest.strip_prefix(' ')?)?)?;
+    let rest = after_number(day, 2).or_else(|| after_number(day, 1))?;
+    let rest = after_blank(after_clock(rest.strip_prefix(' ')?)?)?;
     let named = rest.split_once("]: ").filter(|(before, _)| {
         let program = before.split_once(' ').and_then(|(_, program)| program.split_once('['));
         program.is_some_and(|(name, id)| !name.contains(' ') && id.bytes().all(|b| b.is_ascii_digit()))
@@ -186,17 +194,17 @@ fn syslog(line: &str) -> Option<&str> {
     Some(named.map_or(rest, |(_, after)| after))
 }
 
-/// `[   12.345678] `, as the kernel logs.
-fn uptime(line: &str) -> Option<&str> {
+/// Text after `[   12.345678] `, as the kernel logs.
+fn after_uptime(line: &str) -> Option<&str> {
     let (inside, rest) = line.strip_prefix('[')?.split_once(']')?;
     inside.trim().parse::<f64>().ok()?;
-    blank(rest)
+    after_blank(rest)
 }
 
 /// Text after `HH:MM:SS` with or without a fraction.
-fn clock(text: &str) -> Option<&str> {
-    let rest = number(text, 2)?.strip_prefix(':')?;
-    let rest = number(number(rest, 2)?.strip_prefix(':')?, 2)?;
+fn after_clock(text: &str) -> Option<&str> {
+    let rest = after_number(text, 2)?.strip_prefix(':')?;
+    let rest = after_number(after_number(rest, 2)?.strip_prefix(':')?, 2)?;
     Some(match rest.strip_prefix(['.', ',']) {
         Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
         None => rest,
@@ -204,18 +212,18 @@ fn clock(text: &str) -> Option<&str> {
 }
 
 /// Text after `+01:00` or `+0100`.
-fn offset(text: &str) -> Option<&str> {
-    let rest = number(text.strip_prefix(['+', '-'])?, 2)?;
-    number(rest.strip_prefix(':').unwrap_or(rest), 2)
+fn after_zone_offset(text: &str) -> Option<&str> {
+    let rest = after_number(text.strip_prefix(['+', '-'])?, 2)?;
+    after_number(rest.strip_prefix(':').unwrap_or(rest), 2)
 }
 
 /// Text after a number of `digits` digits.
-fn number(text: &str, digits: usize) -> Option<&str> {
+fn after_number(text: &str, digits: usize) -> Option<&str> {
     let (number, rest) = text.split_at_checked(digits)?;
     number.bytes().all(|b| b.is_ascii_digit()).then_some(rest)
 }
 
-fn blank(text: &str) -> Option<&str> {
+fn after_blank(text: &str) -> Option<&str> {
     if text.is_empty() { Some(text) } else { text.strip_prefix([' ', '\t']) }
 }
 
@@ -238,7 +246,7 @@ mod tests {
             "[    3.141593] ",
         ] {
             let text: String = (0..5).map(|n| format!("{prefix}  T: {n} (1) C: 2\n")).collect();
-            let stripped = layers(&text).pop().unwrap_or_default();
+            let stripped = unwrapped_layers(&text).pop().unwrap_or_default();
             assert!(stripped.starts_with("  T: 0 (1) C: 2\n  T: 1"), "{prefix}{stripped}");
         }
     }
@@ -250,7 +258,7 @@ mod tests {
             "000009 000002\n000010 000002\n000011 000004\n",
             "",
         ] {
-            assert!(layers(text).is_empty(), "{text}");
+            assert!(unwrapped_layers(text).is_empty(), "{text}");
         }
     }
 
@@ -258,10 +266,16 @@ mod tests {
     fn quotes_fences_and_names_of_machines_are_left_out() {
         let text: String = (0..5).map(|n| format!("T: {n} (1) C: 2\n")).collect();
         let before = |prefix: &str| text.lines().map(|line| format!("{prefix}{line}\n")).collect::<String>();
-        assert_eq!(layers(&before("> > ")).pop().as_deref(), Some(text.as_str()));
-        assert_eq!(layers("> T: 0 (1) C: 2\n").pop().as_deref(), Some("T: 0 (1) C: 2\n"));
-        assert_eq!(layers(&format!("```text\n{}```\n", before("    "))).pop(), Some(before("    ")));
-        assert_eq!(layers(&format!("> ```\n{}> ```\n", before("> "))).pop().as_deref(), Some(text.as_str()));
+        assert_eq!(unwrapped_layers(&before("> > ")).pop().as_deref(), Some(text.as_str()));
+        assert_eq!(unwrapped_layers("> T: 0 (1) C: 2\n").pop().as_deref(), Some("T: 0 (1) C: 2\n"));
+        assert_eq!(
+            unwrapped_layers(&format!("```text\n{}```\n", before("    "))).pop(),
+            Some(before("    "))
+        );
+        assert_eq!(
+            unwrapped_layers(&format!("> ```\n{}> ```\n", before("> "))).pop().as_deref(),
+            Some(text.as_str())
+        );
         assert_eq!(without_prefixes(&before("vm-3 cyclictest | ")).next().as_deref(), Some(text.as_str()));
     }
 

@@ -8,10 +8,10 @@ use jitterlab_model::warning::Aperiodic;
 
 use super::statement::Statements;
 use super::text::{lines, number_after};
-use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
+use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "ptsematest and relatives", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "ptsematest and relatives", recognise, parse };
 
 /// Receiver and figures of `#1 -> #0, Min    6, Cur   10, Avg    8, Max   41`; these count from the start.
 fn figures_of(line: &str) -> Option<(u64, [f64; 3])> {
@@ -41,22 +41,22 @@ fn recognise(input: &Input) -> bool {
         && lines(input.text).any(|(_, line)| threads_of(line).is_some())
 }
 
-fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, _: &Hints) -> Result<Import, ImportError> {
     let mut import = Import::new("rt-tests", "monotonic");
     // Live displays print both kinds of lines again and again: the last counts.
     let mut threads: BTreeMap<u64, Woken> = BTreeMap::new();
     for (number, line) in lines(input.text) {
         let Some((thread, woken)) = threads_of(line) else { continue };
         if threads.insert(thread, woken).is_some_and(|before| before.id != woken.id) {
-            return Err(Unreadable::Second.at(number));
+            return Err(Unreadable::SecondMeasurement.at_line(number));
         }
     }
     let figures: BTreeMap<_, _> = lines(input.text).filter_map(|(_, line)| figures_of(line)).collect();
     for (receiver, extremes) in figures {
         let Some(Woken { cpu, cycles, .. }) = threads.get(&receiver).copied() else { continue };
         let cpu = u16::try_from(cpu).ok();
-        let details = TaskDetails::new(format!("thread{}", receiver / 2), Period::None).on(cpu);
-        import.latencies(details, &Statements::of_extremes(extremes, cycles, 1_000));
+        let details = TaskDetails::new(format!("thread{}", receiver / 2), Period::None).on_cpu(cpu);
+        import.add_latencies(details, &Statements::from_extremes(extremes, cycles, 1_000));
     }
     import.warn(Warning::NoPeriod { tool: "it".into(), measures: Aperiodic::Wakers });
     import.complete()

@@ -7,11 +7,11 @@
 use jitterlab_model::{Error, Gap, Warning};
 
 use super::statement::{Statement, Statements};
-use super::text::{lines, ns, numbers, once, us};
-use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
+use super::text::{check_single_measurement, lines, ns, numbers, us};
+use super::{Hints, Import, ImportError, Importer, Input, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "Xenomai latency, EVL latmus", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "Xenomai latency, EVL latmus", recognise, parse };
 
 /// Head line of the figures in latency's file.
 const LATENCY_HEAD: &str = "# ----lat min|";
@@ -36,7 +36,7 @@ fn period_of(line: &str) -> Option<i64> {
 }
 
 /// The first number after a key in latmus' head, such as 1000 in `# sampling period: 1000 microseconds`.
-fn fact(line: &str, key: &str) -> Option<f64> {
+fn head_number(line: &str, key: &str) -> Option<f64> {
     let line = line.strip_prefix('#')?.trim().to_lowercase();
     let line = line.strip_prefix(key)?;
     let number = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
@@ -80,10 +80,10 @@ struct Output {
     is_cut: bool,
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    once(input.text, |line| line.starts_with(LATENCY_HEAD))?;
-    once(input.text, is_latmus_head)?;
-    once(input.text, |line| line.starts_with("RTS|"))?;
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
+    check_single_measurement(input.text, |line| line.starts_with(LATENCY_HEAD))?;
+    check_single_measurement(input.text, is_latmus_head)?;
+    check_single_measurement(input.text, |line| line.starts_with("RTS|"))?;
     let mut output = Output::default();
     let (mut in_file, mut figures_next) = (false, false);
     for (number, line) in lines(input.text) {
@@ -92,52 +92,52 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         }
         in_file |= line.starts_with(LATENCY_HEAD) || is_latmus_head(line);
         if std::mem::replace(&mut figures_next, line.starts_with(LATENCY_HEAD)) {
-            output.file_figures(line.trim_start_matches('#'));
+            output.take_file_figures(line.trim_start_matches('#'));
         } else {
-            output.line(line, in_file).map_err(|why| why.at(number))?;
+            output.take_line(line, in_file).map_err(|why| why.at_line(number))?;
         }
     }
     output.import(hints)
 }
 
 impl Output {
-    fn line(&mut self, line: &str, in_file: bool) -> Result<(), Unreadable> {
+    fn take_line(&mut self, line: &str, in_file: bool) -> Result<(), Unreadable> {
         self.periods
             .extend(period_of(line.trim_start_matches(['#', '='])).filter(|_| !line.starts_with("RTD")));
         if let Some(period) = line.strip_prefix("== Sampling period:") {
             self.periods.extend(period.split_whitespace().next().and_then(|us| us.parse().ok()).map(us));
         } else if let Some(head) = line.strip_prefix("RTT|") {
-            return self.head(head);
+            return self.take_console_head(head);
         } else if let Some(row) = cells(line, "RTD|") {
-            self.second(&row)?;
+            self.take_second(&row)?;
             self.is_cut = false;
         } else if let Some(row) = cells(line, "RTS|") {
-            self.totals(&row)?;
+            self.take_totals(&row)?;
             self.is_cut = false;
         } else if let Some([kind, range, count]) = cells(line, "HSD|").as_deref() {
-            self.console_bin(kind, range, count)?;
+            self.take_console_bin(kind, range, count)?;
         } else if let Some([kind, count, mean, deviation]) = cells(line, "HSS|").as_deref() {
             let (count, _mean, deviation) = (count.parse(), mean.parse::<f64>(), deviation.parse::<f64>());
             if let (&"avg", Ok(count), Ok(deviation)) = (kind, count, deviation) {
                 self.is_counted = true;
-                self.stated.state([Statement::Count(count), Statement::Deviation(deviation * 1_000.0)]);
+                self.stated.add([Statement::Count(count), Statement::Deviation(deviation * 1_000.0)]);
             }
         } else if is_latmus_head(line) {
             self.is_latmus = true;
         } else if line.starts_with('#') {
-            self.fact(line);
+            self.take_head_line(line);
         } else if in_file && !line.is_empty() {
-            return self.row(line);
+            return self.take_file_row(line);
         }
         Ok(())
     }
 
     /// Reads `RTT|  00:00:01  (user, 1000 us period, priority 90, CPU1)`: the time since the start is above each
     /// screenful.
-    fn head(&mut self, head: &str) -> Result<(), Unreadable> {
+    fn take_console_head(&mut self, head: &str) -> Result<(), Unreadable> {
         let now = head.split_whitespace().next().unwrap_or_default();
         if *now < *self.elapsed {
-            return Err(Unreadable::Second);
+            return Err(Unreadable::SecondMeasurement);
         }
         self.elapsed = now.into();
         let cpu = head.split("CPU").nth(1).map(|rest| rest.trim_end_matches(')'));
@@ -147,25 +147,26 @@ impl Output {
         Ok(())
     }
 
-    /// A second: the last three figures count from the start.
-    fn second(&mut self, row: &[&str]) -> Result<(), Unreadable> {
+    /// Takes the line of a second, whose last three figures count from the start.
+    fn take_second(&mut self, row: &[&str]) -> Result<(), Unreadable> {
         let fields: Option<Vec<f64>> = row.iter().map(|field| field.parse().ok()).collect();
         let Some([min, mean, max, overruns, _switches, best, worst]) = fields.as_deref() else {
             return Err(Unreadable::ConsoleLine);
         };
         let worst = us(worst.max(*max));
-        self.stated.state([Statement::MinSoFar(us(best.min(*min))), Statement::MaxSoFar(worst)]);
+        self.stated.add([Statement::MinSoFar(us(best.min(*min))), Statement::MaxSoFar(worst)]);
         self.seconds += 1;
         self.sum_of_means += mean * 1_000.0;
         self.overruns = self.overruns.max(Some(*overruns as u64));
         Ok(())
     }
 
-    /// `RTS|  1.175|  2.955|  374.075|  40|  0|  00:01:00/00:01:00`, at the end.
-    fn totals(&mut self, row: &[&str]) -> Result<(), Unreadable> {
+    /// Takes `RTS|  1.175|  2.955|  374.075|  40|  0|  00:01:00/00:01:00`, at the end.
+    fn take_totals(&mut self, row: &[&str]) -> Result<(), Unreadable> {
         let [min, mean, max, overruns, _switches, times] = row else { return Err(Unreadable::ConsoleLine) };
-        let figure = |text: &str| text.parse::<f64>().map_err(|_| Unreadable::not(text, "a row of numbers"));
-        self.stated.state([
+        let figure =
+            |text: &str| text.parse::<f64>().map_err(|_| Unreadable::unexpected(text, "a row of numbers"));
+        self.stated.add([
             Statement::Min(us(figure(min)?)),
             Statement::Mean(figure(mean)? * 1_000.0),
             Statement::Max(us(figure(max)?)),
@@ -175,12 +176,12 @@ impl Output {
         Ok(())
     }
 
-    /// `HSD|    avg|   1 -  2 |     4120`. Bins are of magnitudes; the rows of `min` and `max` are of seconds.
-    fn console_bin(&mut self, kind: &str, range: &str, count: &str) -> Result<(), Unreadable> {
+    /// Takes `HSD|    avg|   1 -  2 |     4120`. Bins are of magnitudes; the rows of `min` and `max` are of seconds.
+    fn take_console_bin(&mut self, kind: &str, range: &str, count: &str) -> Result<(), Unreadable> {
         let edges =
             range.split_once('-').map(|(low, high)| (low.trim().parse::<f64>(), high.trim().parse::<f64>()));
         let (Some((Ok(low), Ok(high))), Ok(count)) = (edges, count.parse()) else {
-            return Err(Unreadable::not(range, "a bin and its count"));
+            return Err(Unreadable::unexpected(range, "a bin and its count"));
         };
         if kind == "avg" {
             self.bins.push((us(low), us(high) - 1, count));
@@ -188,14 +189,14 @@ impl Output {
         Ok(())
     }
 
-    /// A line of a file's head.
-    fn fact(&mut self, line: &str) {
-        let of = |key| fact(line, key);
+    /// Takes a line of a file's head.
+    fn take_head_line(&mut self, line: &str) {
+        let of = |key| head_number(line, key);
         self.periods.extend(of("sampling period").map(us));
-        self.stated.state(of("min latency").map(|v| Statement::Min(us(v))));
-        self.stated.state(of("avg latency").map(|v| Statement::Mean(v * 1_000.0)));
-        self.stated.state(of("max latency").map(|v| Statement::Max(us(v))));
-        self.stated.state(of("sample count").map(|n| Statement::Count(n as u64)));
+        self.stated.add(of("min latency").map(|v| Statement::Min(us(v))));
+        self.stated.add(of("avg latency").map(|v| Statement::Mean(v * 1_000.0)));
+        self.stated.add(of("max latency").map(|v| Statement::Max(us(v))));
+        self.stated.add(of("sample count").map(|n| Statement::Count(n as u64)));
         self.overruns = self.overruns.max(of("overruns").map(|n| n as u64));
         self.cpu = of("thread affinity").map(|cpu| cpu as u16).or(self.cpu);
         if line.to_lowercase().starts_with("# duration") {
@@ -203,19 +204,19 @@ impl Output {
         }
     }
 
-    /// The figures of latency's file.
-    fn file_figures(&mut self, line: &str) {
+    /// Takes the line of figures in latency's file.
+    fn take_file_figures(&mut self, line: &str) {
         let figures: Vec<f64> = line.split('|').map_while(|f| f.trim().parse().ok()).collect();
         if let [min, mean, max, ..] = &figures[..] {
             let extremes =
                 [Statement::Min(us(*min)), Statement::Mean(mean * 1_000.0), Statement::Max(us(*max))];
-            self.stated.state(extremes);
+            self.stated.add(extremes);
         }
         self.overruns = self.overruns.max(figures.get(3).map(|n| *n as u64));
     }
 
-    /// A row of a file's histogram.
-    fn row(&mut self, line: &str) -> Result<(), Unreadable> {
+    /// Takes a row of a file's histogram.
+    fn take_file_row(&mut self, line: &str) -> Result<(), Unreadable> {
         if !self.is_latmus {
             return match numbers::<f64>(line).as_deref() {
                 Some([centre, count]) if *count >= 1.0 => {
@@ -223,7 +224,7 @@ impl Output {
                     self.centres.get_or_insert_default().push(bin);
                     Ok(())
                 }
-                _ => Err(Unreadable::not(line, "a bin and its count")),
+                _ => Err(Unreadable::unexpected(line, "a bin and its count")),
             };
         }
         let cell = line.split_once(char::is_whitespace).and_then(|(cell, count)| {
@@ -232,15 +233,15 @@ impl Output {
             Some((ns(number(cell)?, 1_000), u64::try_from(number(count)?).ok()?, open))
         });
         match cell {
-            Some((low, count, false)) => self.stated.bin(low, low.saturating_add(999), count),
-            Some((from, count, true)) => self.stated.state([Statement::Overflow { from, count }]),
-            None => return Err(Unreadable::not(line, "a bin and its count")),
+            Some((low, count, false)) => self.stated.add_bin(low, low.saturating_add(999), count),
+            Some((from, count, true)) => self.stated.add([Statement::Overflow { from, count }]),
+            None => return Err(Unreadable::unexpected(line, "a bin and its count")),
         }
         self.is_counted = true;
         Ok(())
     }
 
-    fn state_bins(&mut self) -> Result<(), Unreadable> {
+    fn add_bins_to_statements(&mut self) -> Result<(), Unreadable> {
         if let Some(centres) = &self.centres {
             let [_, bins @ .., _] = &centres[..] else { return Err(Error::damaged("it has no bins").into()) };
             let pairs = centres.windows(2).map(|p| p[1].0.saturating_sub(p[0].0));
@@ -252,37 +253,37 @@ impl Output {
             self.is_counted = true;
         }
         // The last bin holds everything above it, too.
-        let max = self.stated.max_ns();
+        let max = self.stated.stated_max_ns();
         let last = self.bins.iter().map(|bin| bin.0).max();
         for (low, high, count) in std::mem::take(&mut self.bins) {
             match Some(low) == last && max.is_some_and(|max| max > high) {
-                true => self.stated.state([Statement::Overflow { from: low, count }]),
-                false => self.stated.bin(low, high, count),
+                true => self.stated.add([Statement::Overflow { from: low, count }]),
+                false => self.stated.add_bin(low, high, count),
             }
         }
         Ok(())
     }
 
-    fn import(mut self, hints: &Hints) -> Result<Import, Mistake> {
+    fn import(mut self, hints: &Hints) -> Result<Import, ImportError> {
         let (tool, clock) =
             if self.is_latmus { ("EVL latmus", "monotonic") } else { ("Xenomai latency", "Cobalt") };
         let mut import = Import::new(tool, clock);
         let name = if self.is_latmus { "latmus" } else { "latency" };
-        let period = import.one_period(name, &self.periods, hints, 1_000_000);
-        self.state_bins()?;
+        let period = import.consistent_period(name, &self.periods, hints, 1_000_000);
+        self.add_bins_to_statements()?;
         if !self.is_counted {
             let length_ns = self.length_ns.unwrap_or_else(|| ns(self.seconds as i64, 1_000_000_000));
             let count = (length_ns / period.ns()).max(1) as u64;
-            self.stated.state([Statement::Count(count)]);
+            self.stated.add([Statement::Count(count)]);
             import.warn(Warning::CountUnknown);
         }
         if self.seconds > 0 {
-            self.stated.state([Statement::CutMean(self.sum_of_means / self.seconds as f64)]);
+            self.stated.add([Statement::CutMean(self.sum_of_means / self.seconds as f64)]);
         }
-        let details = TaskDetails::new(name, period).on(self.cpu).missed(self.overruns);
-        let details = if self.is_counted { details } else { details.lacks(Gap::Count) };
-        let details = details.with_end(&mut import, !(self.is_cut && self.seconds > 0));
-        import.latencies(details, &self.stated);
+        let details = TaskDetails::new(name, period).on_cpu(self.cpu).with_missed(self.overruns);
+        let details = if self.is_counted { details } else { details.with_gap(Gap::Count) };
+        let details = details.with_end_checked(&mut import, !(self.is_cut && self.seconds > 0));
+        import.add_latencies(details, &self.stated);
         import.complete()
     }
 }

@@ -6,10 +6,10 @@ use jitterlab_model::Gap;
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
+use super::{Hints, Import, ImportError, Importer, Input, TaskDetails};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "Zephyr timer_behavior", recognise, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "Zephyr timer_behavior", recognise, parse };
 
 #[derive(Deserialize)]
 struct Record {
@@ -27,16 +27,16 @@ fn recognise(input: &Input) -> bool {
     input.text.lines().any(|l| l.contains("RECORD: {") && l.contains("stats_count"))
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut import = Import::new("Zephyr timer_behavior", "k_cycle_get");
     for (number, line) in lines(input.text) {
         let Some((_, json)) = line.split_once("RECORD: ") else { continue };
         let record: Record =
-            serde_json::from_slice(json.as_bytes()).map_err(|e| Unreadable::Json(e).at(number))?;
-        let period = import.period(None, hints, 1_000_000);
+            serde_json::from_slice(json.as_bytes()).map_err(|e| Unreadable::Json(e).at_line(number))?;
+        let period = import.period_or_default(None, hints, 1_000_000);
         let error = |period_us: f64| us(period_us).saturating_sub(period.ns());
         let mut stated = Statements::exact();
-        stated.state([
+        stated.add([
             Statement::Count(record.stats_count),
             Statement::Min(error(record.min_us)),
             Statement::Max(error(record.max_us)),
@@ -44,11 +44,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             Statement::Deviation(record.stddev_us * 1_000.0),
         ]);
         let name = format!("{} {}", record.testcase, record.mechanism);
-        let details = TaskDetails::new(name.trim(), period).lacks(Gap::Missed);
+        let details = TaskDetails::new(name.trim(), period).with_gap(Gap::Missed);
         if import.info.tasks.iter().any(|task| task.spec.name == details.name()) {
-            return Err(Unreadable::Second.at(number));
+            return Err(Unreadable::SecondMeasurement.at_line(number));
         }
-        import.period_errors(details, &stated);
+        import.add_period_errors(details, &stated);
     }
     import.complete()
 }

@@ -225,7 +225,7 @@ fn damage_run_files(times: u64) {
     let whole = directory.path().join("all.parquet");
     let mut writer = RunWriter::create(&whole, &info(Keep::All)).unwrap();
     writer.append(0, &(0..10_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
-    writer.causes(&RunCauses::default()).unwrap();
+    writer.set_causes(&RunCauses::default()).unwrap();
     writer.finish(closed(Keep::All)).unwrap();
     let all = std::fs::read(&whole).unwrap();
     let path = directory.path().join("damaged.parquet");

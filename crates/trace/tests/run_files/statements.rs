@@ -2,7 +2,7 @@
 //! counts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at anything unexpected")]
 
-use jitterlab_model::warning::Stated;
+use jitterlab_model::warning::StatedQuantity;
 use jitterlab_model::{Gap, Known, Warning};
 use jitterlab_trace::{Hints, Import, Measured, import_bytes};
 
@@ -185,9 +185,12 @@ fn contradictions_leave_everything_open_that_rests_on_them() {
             _ => None,
         })
     };
-    assert_eq!((stats(&fewer, 0).latency.count(), figure(&fewer)), (2_000, Some(Stated::Count)));
+    assert_eq!((stats(&fewer, 0).latency.count(), figure(&fewer)), (2_000, Some(StatedQuantity::Count)));
     let none = changed("cyclictest-h.txt", "# Histogram Overflows: 00002", "# Histogram Overflows: 00000");
-    assert_eq!((figure(&none), stats(&none, 0).latency.quantile_ns(0.5)), (Some(Stated::Largest), None));
+    assert_eq!(
+        (figure(&none), stats(&none, 0).latency.quantile_ns(0.5)),
+        (Some(StatedQuantity::Largest), None)
+    );
 }
 
 #[test]

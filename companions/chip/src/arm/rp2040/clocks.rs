@@ -23,7 +23,7 @@ type Frequency = Option<(u64, u64)>;
 /// Registers of clocks, resets, oscillators, PLLs, and of the watchdog's tick.
 #[derive(Debug, Clone)]
 pub struct Clocks {
-    /// The processor's clock in Frequency, in which all cycles are counted.
+    /// The processor's clock in Hz, in which all cycles are counted.
     pub hz: u32,
     /// True if code was fetched from flash.
     pub runs_from_flash: bool,
@@ -136,7 +136,7 @@ impl Clocks {
             .filter(|hz| *hz > 0)
     }
 
-    /// Returns the clock of serial ports in Frequency; the processor's if it is unknown.
+    /// Returns the clock of serial ports in Hz; the processor's if it is unknown.
     pub fn peripheral_hz(&self) -> u64 {
         let from = match self.register(PERI_CTRL) >> 5 & 7 {
             1 => self.pll_frequency(PLL_SYS),

@@ -19,7 +19,7 @@ mod uart;
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::firmware::Part;
+use jitterlab_model::firmware::UnsimulatedPart;
 
 use super::{Bus, Core, InitialState, InstructionPoint, Width};
 use crate::log::{FindingKind, Log};
@@ -34,7 +34,7 @@ use timer::Timer;
 use uart::Uart;
 
 pub const NAME: &str = "rp2040";
-/// The processors' clock after a usual start, in Frequency.
+/// The processors' clock after a usual start, in Hz.
 pub const CLOCK_HZ: u32 = 125_000_000;
 /// Size of the largest flash, in bytes.
 pub const FLASH: u32 = 16 << 20;
@@ -186,7 +186,7 @@ impl Rp2040 {
         InitialState { vectors: FLASH_START + offset, sp: word(offset), pc: word(offset + 4) }
     }
 
-    fn report_not_simulated(&mut self, part: Part, now: InstructionPoint) {
+    fn report_not_simulated(&mut self, part: UnsimulatedPart, now: InstructionPoint) {
         self.log.report_finding(FindingKind::NotSimulated(part), now.cycle, now.address);
     }
 
@@ -242,7 +242,7 @@ impl Rp2040 {
         /// Cycles at once for state machines that cannot interrupt.
         const BATCH_CYCLES: u64 = 4_096;
         let next = |pio: &Pio| {
-            if pio.may_interrupt() {
+            if pio.is_any_interrupt_enabled() {
                 pio.next_step_cycle()
             } else {
                 pio.next_step_cycle().max(self.pios_advanced_to + BATCH_CYCLES)
@@ -330,7 +330,7 @@ impl Bus for Rp2040 {
     }
 
     fn next_event_cycle(&self) -> u64 {
-        let outside = self.stimuli.iter().map(|stimulus| stimulus.next_change(self.clocks.hz)).min();
+        let outside = self.stimuli.iter().map(|stimulus| stimulus.next_change_time(self.clocks.hz)).min();
         self.timer
             .next_alarm_cycle()
             .min(outside.unwrap_or(u64::MAX))

@@ -1,6 +1,6 @@
 //! Addresses of the peripherals' registers (data sheet, 2.2), and the parts that are not simulated.
 
-use jitterlab_model::firmware::Part;
+use jitterlab_model::firmware::UnsimulatedPart;
 
 use super::{InstructionPoint, Rp2040};
 
@@ -18,7 +18,7 @@ pub(super) enum WriteKind {
 }
 
 impl WriteKind {
-    /// Returns a register's value after this write of `value` over `old`.
+    /// Returns the value of a register with `old` in it after a write of `value` of this kind.
     pub fn new_value(self, old: u32, value: u32) -> u32 {
         match self {
             WriteKind::Plain => value,
@@ -48,7 +48,7 @@ impl Rp2040 {
                 self.clocks.read(address & !0x3000)
             }
             0x4001_0000 if register == 0x0c => 0x1_ffff,
-            0x4001_4000 => self.pins.read_bank(register),
+            0x4001_4000 => self.pins.read_io_bank(register),
             0x4001_c000 => self.pins.read_pad(register),
             0x4003_4000 => self.uarts[0].read(register, now.cycle),
             0x4003_8000 => self.uarts[1].read(register, now.cycle),
@@ -101,7 +101,7 @@ impl Rp2040 {
             0x4005_0000 => {
                 self.advance_pwm_to(now.cycle);
                 if !self.pwm.write(register, kind, value, now.cycle) {
-                    self.report_not_simulated(Part::Pwm, now);
+                    self.report_not_simulated(UnsimulatedPart::Pwm, now);
                 }
                 self.drive_pwm_pins(now.cycle);
             }
@@ -117,7 +117,7 @@ impl Rp2040 {
                     &mut self.log,
                 );
             }
-            0x4001_4000 => self.pins.write_bank(register, kind, value, now.cycle, &mut self.log),
+            0x4001_4000 => self.pins.write_io_bank(register, kind, value, now.cycle, &mut self.log),
             0x4001_c000 => self.pins.write_pad(register, kind, value, now.cycle, &mut self.log),
             0x4003_4000 => self.write_uart(0, register, kind, value, now),
             0x4003_8000 => self.write_uart(1, register, kind, value, now),
@@ -138,7 +138,7 @@ impl Rp2040 {
                     && value & 0xc000_0000 != 0
                     && kind != WriteKind::Clear
                 {
-                    self.report_not_simulated(Part::Watchdog, now);
+                    self.report_not_simulated(UnsimulatedPart::Watchdog, now);
                 }
                 let old = self.plain_registers.get(&plain).copied().unwrap_or_default();
                 self.plain_registers.insert(plain, kind.new_value(old, value));
@@ -162,7 +162,7 @@ impl Rp2040 {
         let sent = self.uarts[number].write(register, kind, value, now.cycle, (hz, peripheral_hz));
         self.log.serial.extend(sent);
         if self.uarts[number].is_any_interrupt_enabled() {
-            self.report_not_simulated(Part::SerialInterrupts, now);
+            self.report_not_simulated(UnsimulatedPart::SerialInterrupts, now);
         }
     }
 
@@ -190,15 +190,15 @@ impl Rp2040 {
     fn report_unsimulated_register(&mut self, address: u32, now: InstructionPoint) {
         let part = match address & !0x3fff {
             // The second core is forced off, before it begins.
-            0x4001_0000 if address & 0xfff == 4 => Part::SecondCore,
-            0x4003_c000 | 0x4004_0000 => Part::Spi,
-            0x4004_4000 | 0x4004_8000 => Part::TwoWire,
-            0x4004_c000 => Part::Adc,
-            0x4005_c000 => Part::RealTimeClock,
-            0x1800_0000 => Part::WritingFlash,
-            base if base >> 16 == 0x5000 => Part::Dma,
+            0x4001_0000 if address & 0xfff == 4 => UnsimulatedPart::SecondCore,
+            0x4003_c000 | 0x4004_0000 => UnsimulatedPart::Spi,
+            0x4004_4000 | 0x4004_8000 => UnsimulatedPart::TwoWire,
+            0x4004_c000 => UnsimulatedPart::Adc,
+            0x4005_c000 => UnsimulatedPart::RealTimeClock,
+            0x1800_0000 => UnsimulatedPart::WritingFlash,
+            base if base >> 16 == 0x5000 => UnsimulatedPart::Dma,
             // Its controller is turned on; turning its pins off is usual.
-            0x5011_0000 if address & 0xfff == 0x40 => Part::Usb,
+            0x5011_0000 if address & 0xfff == 0x40 => UnsimulatedPart::Usb,
             _ => return,
         };
         self.report_not_simulated(part, now);

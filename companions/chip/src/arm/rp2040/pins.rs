@@ -89,11 +89,11 @@ impl Pins {
         self.update_levels(now, log);
     }
 
-    /// Sets the levels of a function, and the pins that it drives.
-    pub fn set_function_outputs(&mut self, function: u32, given: (u32, u32), now: u64, log: &mut Log) {
+    /// Sets the output levels of a function, and the pins that it drives.
+    pub fn set_function_outputs(&mut self, function: u32, outputs: (u32, u32), now: u64, log: &mut Log) {
         let held = &mut self.functions[(function & 7) as usize];
-        if *held != given {
-            *held = given;
+        if *held != outputs {
+            *held = outputs;
             self.update_levels(now, log);
         }
     }
@@ -168,7 +168,7 @@ impl Pins {
         })
     }
 
-    pub fn read_bank(&self, register: u32) -> u32 {
+    pub fn read_io_bank(&self, register: u32) -> u32 {
         let group = (register >> 2 & 3) as usize;
         let pin = (register >> 3) as usize;
         match register {
@@ -191,7 +191,7 @@ impl Pins {
         }
     }
 
-    pub fn write_bank(&mut self, register: u32, kind: WriteKind, value: u32, now: u64, log: &mut Log) {
+    pub fn write_io_bank(&mut self, register: u32, kind: WriteKind, value: u32, now: u64, log: &mut Log) {
         let group = (register >> 2 & 3) as usize;
         let onto = |old: &mut u32| *old = kind.new_value(*old, value);
         match register {

@@ -40,7 +40,7 @@ impl Pio {
         [0, 1].map(|line| raw & self.enabled[line] | self.forced[line] != 0)
     }
 
-    pub fn may_interrupt(&self) -> bool {
+    pub fn is_any_interrupt_enabled(&self) -> bool {
         self.enabled != [0; 2]
     }
 

@@ -45,7 +45,7 @@ impl Slice {
         self.control & ENABLED != 0
     }
 
-    fn sixteenths_per_count(&self) -> u64 {
+    fn sixteenth_cycles_per_count(&self) -> u64 {
         // A divider of 0 divides by 256.
         u64::from(if self.divider < 16 { self.divider + 256 * 16 } else { self.divider })
     }
@@ -72,14 +72,14 @@ impl Slice {
 
     /// Returns the cycle in which it has made this many more counts.
     fn cycle_after(&self, counts: u64) -> u64 {
-        self.since + (counts * self.sixteenths_per_count()).saturating_sub(self.passed).div_ceil(16)
+        self.since + (counts * self.sixteenth_cycles_per_count()).saturating_sub(self.passed).div_ceil(16)
     }
 
     /// Advances the counter to a cycle; returns true if a lap ended.
     fn count_until(&mut self, cycle: u64) -> bool {
         let passed = self.passed + (cycle - self.since) * 16;
-        let counts = passed / self.sixteenths_per_count();
-        (self.since, self.passed) = (cycle, passed % self.sixteenths_per_count());
+        let counts = passed / self.sixteenth_cycles_per_count();
+        (self.since, self.passed) = (cycle, passed % self.sixteenth_cycles_per_count());
         self.counts += counts;
         let wraps = self.counts >= self.counts_per_lap();
         if wraps {
@@ -170,7 +170,7 @@ impl Pwm {
                 0x0c => onto(&mut slice.compare, u32::MAX),
                 _ => onto(&mut slice.top, 0xffff),
             }
-            slice.take_over_if_stopped(was_on, cycle);
+            slice.apply_settings_if_stopped(was_on, cycle);
             let moves_phase = register.is_multiple_of(0x14) && value & 0xc0 != 0 && kind != WriteKind::Clear;
             return slice.control & DIVIDER_MODE == 0 && !moves_phase;
         }
@@ -180,7 +180,7 @@ impl Pwm {
                 for (number, slice) in self.slices.iter_mut().enumerate() {
                     let was_on = slice.is_on();
                     slice.control = slice.control & !ENABLED | on >> number & ENABLED;
-                    slice.take_over_if_stopped(was_on, cycle);
+                    slice.apply_settings_if_stopped(was_on, cycle);
                 }
             }
             // Ones clear.
@@ -194,9 +194,9 @@ impl Pwm {
 }
 
 impl Slice {
-    /// Applies the written registers at once if the counter was stopped; it counts from the cycle at which
-    /// it is turned on.
-    fn take_over_if_stopped(&mut self, was_on: bool, cycle: u64) {
+    /// Applies written settings at once if the counter was stopped; it counts from the cycle at which it is
+    /// turned on.
+    fn apply_settings_if_stopped(&mut self, was_on: bool, cycle: u64) {
         if !was_on {
             (self.compare_in_use, self.top_in_use) = (self.compare, self.top);
             (self.since, self.passed) = (cycle, 0);

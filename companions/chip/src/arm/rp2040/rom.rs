@@ -10,21 +10,21 @@ const HEAD: [u16; 6] = [0x754d, 0x0301, 0x0040, 0x0070, 0x0101, 0];
 
 /// From 0x40 on: two letters and an address for each function, and an end mark.
 const FUNCTIONS: [u16; 18] = [
-    letters(b"P3"),
+    table_code(b"P3"),
     POPCOUNT,
-    letters(b"R3"),
+    table_code(b"R3"),
     REVERSE,
-    letters(b"L3"),
+    table_code(b"L3"),
     LEADING,
-    letters(b"T3"),
+    table_code(b"T3"),
     TRAILING,
-    letters(b"MS"),
+    table_code(b"MS"),
     SET,
-    letters(b"S4"),
+    table_code(b"S4"),
     SET,
-    letters(b"MC"),
+    table_code(b"MC"),
     COPY,
-    letters(b"C4"),
+    table_code(b"C4"),
     COPY,
     0,
     0,
@@ -53,7 +53,7 @@ const CODE: [u16; 60] = [
     0xb510, 0x2300, 0x4293, 0xd203, 0x5ccc, 0x54c4, 0x3301, 0xe7f9, 0xbd10,
 ];
 
-const fn letters(pair: &[u8; 2]) -> u16 {
+const fn table_code(pair: &[u8; 2]) -> u16 {
     u16::from_le_bytes(*pair)
 }
 

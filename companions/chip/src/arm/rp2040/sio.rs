@@ -1,6 +1,6 @@
 //! The single-cycle port: pins, the divider, spin locks (data sheet, 2.3.1). The second core and the interpolators are not simulated.
 
-use jitterlab_model::firmware::Part;
+use jitterlab_model::firmware::UnsimulatedPart;
 
 use super::{InstructionPoint, Rp2040};
 
@@ -21,7 +21,7 @@ pub struct Sio {
 
 impl Sio {
     /// Starts a division, whose result is ready some cycles later.
-    fn divide(&mut self, signed: bool, now: u64) {
+    fn start_division(&mut self, signed: bool, now: u64) {
         let (dividend, divisor) = (self.dividend, self.divisor);
         (self.quotient, self.remainder) = if divisor == 0 {
             let all_ones = !signed || dividend >> 31 == 0;
@@ -50,7 +50,7 @@ impl Rp2040 {
             0x020..0x030 => self.pins.output_enables(),
             // Room to send to the second core, nothing from it.
             0x050 | 0x058 => {
-                self.report_not_simulated(Part::SecondCore, now);
+                self.report_not_simulated(UnsimulatedPart::SecondCore, now);
                 if register == 0x050 { 2 } else { 0 }
             }
             0x05c => self.sio.locks,
@@ -63,7 +63,7 @@ impl Rp2040 {
             0x074 => self.sio.remainder,
             0x078 => u32::from(now.cycle >= self.sio.ready_at) | u32::from(self.sio.dirty) << 1,
             0x080..0x100 => {
-                self.report_not_simulated(Part::Interpolator, now);
+                self.report_not_simulated(UnsimulatedPart::Interpolator, now);
                 0
             }
             0x100..0x180 => {
@@ -90,18 +90,18 @@ impl Rp2040 {
         match register {
             0x010..0x020 => pins.set_output_levels(changed(pins.output_levels()), now.cycle, log),
             0x020..0x030 => pins.set_output_enables(changed(pins.output_enables()), now.cycle, log),
-            0x054 => self.report_not_simulated(Part::SecondCore, now),
+            0x054 => self.report_not_simulated(UnsimulatedPart::SecondCore, now),
             0x060 | 0x068 => {
                 sio.dividend = value;
-                sio.divide(register == 0x068, now.cycle);
+                sio.start_division(register == 0x068, now.cycle);
             }
             0x064 | 0x06c => {
                 sio.divisor = value;
-                sio.divide(register == 0x06c, now.cycle);
+                sio.start_division(register == 0x06c, now.cycle);
             }
             0x070 => (sio.quotient, sio.dirty) = (value, true),
             0x074 => (sio.remainder, sio.dirty) = (value, true),
-            0x080..0x100 => self.report_not_simulated(Part::Interpolator, now),
+            0x080..0x100 => self.report_not_simulated(UnsimulatedPart::Interpolator, now),
             0x100..0x180 => sio.locks &= !(1 << (register >> 2 & 31)),
             _ => {}
         }

@@ -27,8 +27,8 @@ impl Uart {
         self.busy_until.saturating_sub(now).div_ceil(self.frame.max(1))
     }
 
-    /// Returns the frames that wait besides the current one at most: the size of the FIFO.
-    fn fifo_frames(&self) -> u64 {
+    /// Returns the largest number of frames that wait besides the current one.
+    fn fifo_capacity(&self) -> u64 {
         if self.line & 0x10 != 0 { 32 } else { 1 }
     }
 
@@ -42,7 +42,7 @@ impl Uart {
             0x18 => {
                 let waiting = self.unsent_frames(now);
                 let bit = |on: bool, at: u32| u32::from(on) << at;
-                1 << 4 | bit(waiting > self.fifo_frames(), 5) | bit(waiting <= 1, 7) | bit(waiting > 0, 3)
+                1 << 4 | bit(waiting > self.fifo_capacity(), 5) | bit(waiting <= 1, 7) | bit(waiting > 0, 3)
             }
             BAUD_WHOLE => self.baud_whole,
             BAUD_FRACTION => self.baud_fraction,
@@ -56,7 +56,7 @@ impl Uart {
         }
     }
 
-    /// Writes a register, with the processor's clock and its own in Frequency; returns the byte that this sends.
+    /// Writes a register, with the processor's clock and its own in Hz; returns the byte that this sends.
     pub fn write(
         &mut self,
         register: u32,
@@ -67,7 +67,7 @@ impl Uart {
     ) -> Option<u8> {
         let onto = |old: &mut u32| *old = kind.new_value(*old, value);
         match register {
-            0x00 if self.control & 0x101 == 0x101 && self.unsent_frames(now) <= self.fifo_frames() => {
+            0x00 if self.control & 0x101 == 0x101 && self.unsent_frames(now) <= self.fifo_capacity() => {
                 // A frame has a start bit, the data bits, parity, and one or two stop bits; a bit is 16
                 // periods of the divided clock.
                 let bits = 1

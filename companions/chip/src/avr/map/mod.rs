@@ -1,9 +1,9 @@
 //! Layout of the registers by address, and the parts of a chip with their interrupts and pins.
 
-use jitterlab_model::firmware::Part;
+use jitterlab_model::firmware::UnsimulatedPart;
 
 use super::chips::{Chip, Family, split_at_number};
-use super::external::{External, ExternalInterrupt, PinChange};
+use super::external::{ExternalInterrupt, ExternalInterrupts, PinChangeInterrupt};
 use super::io::Io;
 use super::sources::{Bit, Source, SourceId, Sources};
 use super::{eeprom, spi, timer, usart};
@@ -11,7 +11,7 @@ use crate::Pin;
 
 /// Role of the register at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum RegisterRole {
     /// A byte that stores the written value, and has no effect here.
     Plain,
     Pin(u8),
@@ -38,30 +38,30 @@ pub enum Role {
     StackLow,
     StackHigh,
     /// A register of the chip that is not simulated.
-    Missing(Part),
+    Missing(UnsimulatedPart),
 }
 
 /// Registers and interrupt sources of a chip.
 pub struct ChipLayout {
     /// Roles of the registers, by address.
-    pub units: Vec<Role>,
+    pub roles: Vec<RegisterRole>,
     pub sources: Vec<Source>,
 }
 
-const NO_REGISTER: Role = Role::Missing(Part::Reserved);
+const NO_REGISTER: RegisterRole = RegisterRole::Missing(UnsimulatedPart::Reserved);
 
 pub fn chip_layout(chip: &'static Chip) -> ChipLayout {
-    let mut units = vec![NO_REGISTER; usize::from(chip.ram_start)];
-    let mut put = |address: u16, unit: Role| units[usize::from(address)] = unit;
+    let mut roles = vec![NO_REGISTER; usize::from(chip.ram_start)];
+    let mut put = |address: u16, role: RegisterRole| roles[usize::from(address)] = role;
     let (timers, usarts): (Vec<u8>, Vec<u8>) =
         (chip.timer_numbers().collect(), chip.usart_numbers().collect());
     for (address, name) in chip.registers() {
-        register_role(chip, &timers, &usarts, name).into_iter().for_each(|unit| put(address, unit));
+        register_role(chip, &timers, &usarts, name).into_iter().for_each(|role| put(address, role));
     }
-    chip.power_reduction.iter().for_each(|(_, address, _)| put(*address, Role::PowerReduction));
-    chip.plain.iter().for_each(|address| put(*address, Role::Plain));
+    chip.power_reduction.iter().for_each(|(_, address, _)| put(*address, RegisterRole::PowerReduction));
+    chip.plain.iter().for_each(|address| put(*address, RegisterRole::Plain));
     for (part, first, last) in &chip.not_simulated {
-        (*first..=*last).for_each(|address| put(address, Role::Missing(*part)));
+        (*first..=*last).for_each(|address| put(address, RegisterRole::Missing(*part)));
     }
     // Timers that are not simulated do not interrupt.
     let is_simulated = |(_, name): &(u8, &str)| {
@@ -70,17 +70,17 @@ pub fn chip_layout(chip: &'static Chip) -> ChipLayout {
     };
     let sources = chip.vectors().filter(is_simulated);
     ChipLayout {
-        units,
+        roles,
         sources: sources.filter_map(|(vector, name)| interrupt_source(chip, vector, name)).collect(),
     }
 }
 
 /// Returns the function of a register by its name; `None` if it is of a part that the chip lacks.
-fn register_role(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<Role> {
+fn register_role(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<RegisterRole> {
     let (kind, number, rest) = split_at_number(name);
     let index = |all: &[u8]| all.iter().position(|n| Some(*n) == number).map(|index| index as u8);
-    let timer = |reg| Some(Role::Timer(index(timers)?, reg));
-    let usart = |reg| Some(Role::Usart(index(usarts)?, reg));
+    let timer = |reg| Some(RegisterRole::Timer(index(timers)?, reg));
+    let usart = |reg| Some(RegisterRole::Usart(index(usarts)?, reg));
     match (kind, rest.as_bytes()) {
         ("TCCR", []) => timer(timer::Reg::Control),
         ("TCCR", b"A") => timer(timer::Reg::ControlA),
@@ -95,48 +95,49 @@ fn register_role(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Optio
         ("OCR", [unit, b'H']) => timer(timer::Reg::CompareHigh(unit - b'A')),
         ("OCR", [unit, ..]) => timer(timer::Reg::Compare(unit - b'A')),
         ("TIFR" | "TIMSK", _) if number.is_some() && index(timers).is_none() => None,
-        ("TIFR" | "ETIFR" | "EIFR" | "PCIFR", _) => Some(Role::Flags),
-        ("TIMSK" | "ETIMSK" | "EIMSK" | "PCICR", _) => Some(Role::Enables),
-        ("EICRA" | "EICRB", _) => Some(Role::Senses),
+        ("TIFR" | "ETIFR" | "EIFR" | "PCIFR", _) => Some(RegisterRole::Flags),
+        ("TIMSK" | "ETIMSK" | "EIMSK" | "PCICR", _) => Some(RegisterRole::Enables),
+        ("EICRA" | "EICRB", _) => Some(RegisterRole::Senses),
         ("UCSR", b"A") => usart(usart::Reg::Status),
         ("UCSR", b"B") => usart(usart::Reg::Enable),
         ("UCSR", b"C") => usart(usart::Reg::Format),
         ("UBRR", b"H") => usart(usart::Reg::BaudHigh),
         ("UBRR", _) => usart(usart::Reg::Baud),
         ("UDR", _) => usart(usart::Reg::Data),
-        ("EECR", _) => Some(Role::Eeprom(eeprom::Reg::Control)),
-        ("EEDR", _) => Some(Role::Eeprom(eeprom::Reg::Data)),
-        ("EEARL", _) => Some(Role::Eeprom(eeprom::Reg::Address)),
-        ("EEARH", _) => Some(Role::Eeprom(eeprom::Reg::AddressHigh)),
-        ("SPCR", _) => Some(Role::Spi(spi::Reg::Control)),
-        ("SPSR", _) => Some(Role::Spi(spi::Reg::Status)),
-        ("SPDR", _) => Some(Role::Spi(spi::Reg::Data)),
-        ("ADCSRA", _) => Some(Role::Adc),
-        ("TWCR", _) => Some(Role::Twi),
-        ("WDTCSR" | "WDTCR", _) => Some(Role::Watchdog),
-        ("GTCCR" | "SFIOR", _) => Some(Role::Prescaler),
-        ("ASSR", _) => Some(Role::Asynchronous),
-        ("CLKPR", _) => Some(Role::Divider),
-        ("PLLCSR", _) => Some(Role::Pll),
-        ("SREG", _) => Some(Role::Status),
-        ("SPL", _) => Some(Role::StackLow),
-        ("SPH", _) => Some(Role::StackHigh),
-        ("SPMCSR", _) => Some(Role::Missing(Part::WritingFlash)),
-        ("XMCRA" | "XMCRB", _) => Some(Role::Missing(Part::ExternalMemory)),
-        ("XDIV", _) => Some(Role::Missing(Part::ClockDivision)),
+        ("EECR", _) => Some(RegisterRole::Eeprom(eeprom::Reg::Control)),
+        ("EEDR", _) => Some(RegisterRole::Eeprom(eeprom::Reg::Data)),
+        ("EEARL", _) => Some(RegisterRole::Eeprom(eeprom::Reg::Address)),
+        ("EEARH", _) => Some(RegisterRole::Eeprom(eeprom::Reg::AddressHigh)),
+        ("SPCR", _) => Some(RegisterRole::Spi(spi::Reg::Control)),
+        ("SPSR", _) => Some(RegisterRole::Spi(spi::Reg::Status)),
+        ("SPDR", _) => Some(RegisterRole::Spi(spi::Reg::Data)),
+        ("ADCSRA", _) => Some(RegisterRole::Adc),
+        ("TWCR", _) => Some(RegisterRole::Twi),
+        ("WDTCSR" | "WDTCR", _) => Some(RegisterRole::Watchdog),
+        ("GTCCR" | "SFIOR", _) => Some(RegisterRole::Prescaler),
+        ("ASSR", _) => Some(RegisterRole::Asynchronous),
+        ("CLKPR", _) => Some(RegisterRole::Divider),
+        ("PLLCSR", _) => Some(RegisterRole::Pll),
+        ("SREG", _) => Some(RegisterRole::Status),
+        ("SPL", _) => Some(RegisterRole::StackLow),
+        ("SPH", _) => Some(RegisterRole::StackHigh),
+        ("SPMCSR", _) => Some(RegisterRole::Missing(UnsimulatedPart::WritingFlash)),
+        ("XMCRA" | "XMCRB", _) => Some(RegisterRole::Missing(UnsimulatedPart::ExternalMemory)),
+        ("XDIV", _) => Some(RegisterRole::Missing(UnsimulatedPart::ClockDivision)),
         _ => port_role(chip, kind),
     }
 }
 
 /// Returns the function of a register of a port, or `Plain` for a register that only stores what is written.
-fn port_role(chip: &Chip, name: &str) -> Option<Role> {
-    type Kind = (&'static str, fn(u8) -> Role);
-    let kinds: [Kind; 3] = [("PIN", Role::Pin), ("DDR", Role::Direction), ("PORT", Role::Out)];
+fn port_role(chip: &Chip, name: &str) -> Option<RegisterRole> {
+    type Kind = (&'static str, fn(u8) -> RegisterRole);
+    let kinds: [Kind; 3] =
+        [("PIN", RegisterRole::Pin), ("DDR", RegisterRole::Direction), ("PORT", RegisterRole::Out)];
     let of_port = |(kind, unit): &Kind| {
         let letter = *name.strip_prefix(kind)?.as_bytes().first()?;
         Some(chip.ports.contains(char::from(letter)).then(|| unit(letter - b'A')))
     };
-    kinds.iter().find_map(of_port).unwrap_or(Some(Role::Plain))
+    kinds.iter().find_map(of_port).unwrap_or(Some(RegisterRole::Plain))
 }
 
 /// Returns the source of an interrupt by its vector's name; `None` if it is not simulated.
@@ -205,12 +206,12 @@ pub fn usart_spec(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
         received: id("RX"),
         empty: id("UDRE"),
         sent: id("TX"),
-        input: pin("RXD"),
+        receive_pin: pin("RXD"),
         output: pin("TXD"),
     }
 }
 
-pub fn external_interrupts(chip: &Chip, sources: &Sources) -> External {
+pub fn external_interrupts(chip: &Chip, sources: &Sources) -> ExternalInterrupts {
     let newer = chip.family == Family::Newer;
     let ints = (0..8).filter_map(|n| {
         let pin = chip.pin_of_function(&format!("INT{n}"))?;
@@ -235,9 +236,9 @@ pub fn external_interrupts(chip: &Chip, sources: &Sources) -> External {
             chip.pin_of_function(&format!("PCINT{}", usize::from(group) * 8 + bit))
         });
         let mask = if group == 3 { 0x73 } else { 0x6b + u16::from(group) };
-        (id != SourceId::NONE).then_some(PinChange { id, pins, mask })
+        (id != SourceId::NONE).then_some(PinChangeInterrupt { id, pins, mask })
     });
-    External { ints: ints.collect(), changes: changes.collect(), pending_flags: Vec::new() }
+    ExternalInterrupts { ints: ints.collect(), changes: changes.collect(), pending_flags: Vec::new() }
 }
 
 #[cfg(test)]

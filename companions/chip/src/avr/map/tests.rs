@@ -28,15 +28,15 @@ fn address(text: &str) -> Option<u16> {
 }
 
 /// Names of a unit's registers in avr-libc.
-fn names(unit: Role, timers: &[u8], usarts: &[u8]) -> Vec<String> {
+fn names(unit: RegisterRole, timers: &[u8], usarts: &[u8]) -> Vec<String> {
     let letter = |port: u8| char::from(b'A' + port);
     let unit_letter = |n: u8| ["A", "B", "C"][usize::from(n)];
     let both = |name: String| vec![name.clone() + "L", name];
     match unit {
-        Role::Pin(port) => vec![format!("PIN{}", letter(port))],
-        Role::Direction(port) => vec![format!("DDR{}", letter(port))],
-        Role::Out(port) => vec![format!("PORT{}", letter(port))],
-        Role::Timer(index, reg) => {
+        RegisterRole::Pin(port) => vec![format!("PIN{}", letter(port))],
+        RegisterRole::Direction(port) => vec![format!("DDR{}", letter(port))],
+        RegisterRole::Out(port) => vec![format!("PORT{}", letter(port))],
+        RegisterRole::Timer(index, reg) => {
             let n = timers[usize::from(index)];
             match reg {
                 timer::Reg::ControlA => vec![format!("TCCR{n}A")],
@@ -53,7 +53,7 @@ fn names(unit: Role, timers: &[u8], usarts: &[u8]) -> Vec<String> {
                 timer::Reg::CaptureHigh => vec![format!("ICR{n}H")],
             }
         }
-        Role::Usart(index, reg) => {
+        RegisterRole::Usart(index, reg) => {
             let n = usarts[usize::from(index)];
             vec![match reg {
                 usart::Reg::Data => format!("UDR{n}"),
@@ -64,28 +64,28 @@ fn names(unit: Role, timers: &[u8], usarts: &[u8]) -> Vec<String> {
                 usart::Reg::BaudHigh => format!("UBRR{n}H"),
             }]
         }
-        Role::Eeprom(eeprom::Reg::Control) => vec!["EECR".into()],
-        Role::Eeprom(eeprom::Reg::Data) => vec!["EEDR".into()],
-        Role::Eeprom(eeprom::Reg::Address) => vec!["EEARL".into()],
-        Role::Eeprom(eeprom::Reg::AddressHigh) => vec!["EEARH".into()],
-        Role::Spi(spi::Reg::Control) => vec!["SPCR".into()],
-        Role::Spi(spi::Reg::Status) => vec!["SPSR".into()],
-        Role::Spi(spi::Reg::Data) => vec!["SPDR".into()],
-        Role::Adc => vec!["ADCSRA".into()],
-        Role::Twi => vec!["TWCR".into()],
-        Role::Watchdog => vec!["WDTCSR".into(), "WDTCR".into()],
-        Role::Prescaler => vec!["GTCCR".into(), "SFIOR".into()],
-        Role::Asynchronous => vec!["ASSR".into()],
-        Role::Divider => vec!["CLKPR".into()],
-        Role::PowerReduction => vec!["PRR".into(), "PRR0".into(), "PRR1".into()],
-        Role::Pll => vec!["PLLCSR".into()],
-        Role::Status => vec!["SREG".into()],
-        Role::StackLow => vec!["SPL".into(), "SP".into()],
-        Role::StackHigh => vec!["SPH".into()],
-        Role::Senses => vec!["EICRA".into(), "EICRB".into()],
-        Role::Flags => vec!["TIFR".into(), "ETIFR".into(), "EIFR".into(), "PCIFR".into()],
-        Role::Enables => vec!["TIMSK".into(), "ETIMSK".into(), "EIMSK".into(), "PCICR".into()],
-        Role::Plain | Role::Missing(_) => Vec::new(),
+        RegisterRole::Eeprom(eeprom::Reg::Control) => vec!["EECR".into()],
+        RegisterRole::Eeprom(eeprom::Reg::Data) => vec!["EEDR".into()],
+        RegisterRole::Eeprom(eeprom::Reg::Address) => vec!["EEARL".into()],
+        RegisterRole::Eeprom(eeprom::Reg::AddressHigh) => vec!["EEARH".into()],
+        RegisterRole::Spi(spi::Reg::Control) => vec!["SPCR".into()],
+        RegisterRole::Spi(spi::Reg::Status) => vec!["SPSR".into()],
+        RegisterRole::Spi(spi::Reg::Data) => vec!["SPDR".into()],
+        RegisterRole::Adc => vec!["ADCSRA".into()],
+        RegisterRole::Twi => vec!["TWCR".into()],
+        RegisterRole::Watchdog => vec!["WDTCSR".into(), "WDTCR".into()],
+        RegisterRole::Prescaler => vec!["GTCCR".into(), "SFIOR".into()],
+        RegisterRole::Asynchronous => vec!["ASSR".into()],
+        RegisterRole::Divider => vec!["CLKPR".into()],
+        RegisterRole::PowerReduction => vec!["PRR".into(), "PRR0".into(), "PRR1".into()],
+        RegisterRole::Pll => vec!["PLLCSR".into()],
+        RegisterRole::Status => vec!["SREG".into()],
+        RegisterRole::StackLow => vec!["SPL".into(), "SP".into()],
+        RegisterRole::StackHigh => vec!["SPH".into()],
+        RegisterRole::Senses => vec!["EICRA".into(), "EICRB".into()],
+        RegisterRole::Flags => vec!["TIFR".into(), "ETIFR".into(), "EIFR".into(), "PCIFR".into()],
+        RegisterRole::Enables => vec!["TIMSK".into(), "ETIMSK".into(), "EIMSK".into(), "PCICR".into()],
+        RegisterRole::Plain | RegisterRole::Missing(_) => Vec::new(),
     }
 }
 
@@ -94,14 +94,14 @@ fn names(unit: Role, timers: &[u8], usarts: &[u8]) -> Vec<String> {
 fn registers_and_vectors_are_where_avr_libc_has_them() {
     for chip in Chip::all() {
         let Some(macros) = macros(&chip.name) else { return };
-        let ChipLayout { units, .. } = chip_layout(chip);
+        let ChipLayout { roles, .. } = chip_layout(chip);
         let (timers, usarts): (Vec<u8>, Vec<u8>) =
             (chip.timer_numbers().collect(), chip.usart_numbers().collect());
         let at: BTreeMap<&str, u16> =
             macros.iter().filter_map(|(name, value)| Some((name.as_str(), address(value)?))).collect();
         let (mut found, mut left_out) = (0, Vec::new());
         for (name, address) in &at {
-            let unit = units[usize::from(*address)];
+            let unit = roles[usize::from(*address)];
             left_out.extend((unit == NO_REGISTER).then(|| format!("{}: {name} at {address:#x}", chip.name)));
             // Some registers have several names.
             let names = names(unit, &timers, &usarts);
@@ -114,7 +114,7 @@ fn registers_and_vectors_are_where_avr_libc_has_them() {
         }
         assert!(left_out.is_empty(), "left out: {left_out:#?}");
         assert!(found > 60, "{}: only {found}", chip.name);
-        for (address, unit) in (0x20u16..).zip(&units[0x20..]) {
+        for (address, unit) in (0x20u16..).zip(&roles[0x20..]) {
             let names = names(*unit, &timers, &usarts);
             let there = names.is_empty()
                 || at.iter().any(|(name, a)| {

@@ -19,7 +19,7 @@ const RAIN_MM: [f64; 152] = [
 /// x_i = Q((i - 0.35) / 100): a sample that lies exactly on the distribution.
 fn on_the_curve(shape: f64) -> Vec<f64> {
     let gpd = Gpd { scale: 2.0, shape };
-    (1..=100).map(|i| gpd.exceeded_with(1.0 - (f64::from(i) - 0.35) / 100.0)).collect()
+    (1..=100).map(|i| gpd.excess_exceeded_with(1.0 - (f64::from(i) - 0.35) / 100.0)).collect()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn samples_on_the_curve_are_fitted_as_computed() {
     ];
     for (shape, [fitted_shape, fitted_scale], variation) in expected {
         let x = on_the_curve(shape);
-        let fit = Gpd::by_l_moments(&x).unwrap();
+        let fit = Gpd::fit_l_moments(&x).unwrap();
         agrees(fit.shape, fitted_shape, 8);
         agrees(fit.scale, fitted_scale, 8);
         agrees(coefficient_of_variation(&x).unwrap(), variation, 8);
@@ -46,7 +46,7 @@ fn daily_rain_is_fitted_as_computed() {
     let (l1, l2) = l_moments(&excesses).unwrap();
     agrees(l1, 9.0842105, 7);
     agrees(l2, 5.0370338, 7);
-    let by_moments = Gpd::by_l_moments(&excesses).unwrap();
+    let by_moments = Gpd::fit_l_moments(&excesses).unwrap();
     agrees(by_moments.shape, 0.1965159, 7);
     agrees(by_moments.scale, 7.2990190, 6);
     agrees(coefficient_of_variation(&excesses).unwrap(), 1.18297, 5);
@@ -60,33 +60,33 @@ fn levels_of_a_day_are_as_computed() {
         [(0.1, 52.3277386, Some(73.8832620)), (0.0, 32.7334859, Some(38.6738764)), (-0.1, 23.5823117, None)]
     {
         let gpd = Gpd { scale: 2.0, shape };
-        agrees(10.0 + gpd.exceeded_with(1.0 / (n * rate)), expected, 7);
+        agrees(10.0 + gpd.excess_exceeded_with(1.0 / (n * rate)), expected, 7);
         if let Some(expected) = of_max {
             agrees(10.0 + gpd.level_of_maximum(rate, n, 0.95), expected, 7);
         }
     }
-    agrees(10.0 + Gpd { scale: 2.0, shape: -0.1 }.end().unwrap(), 30.0, 12);
+    agrees(10.0 + Gpd { scale: 2.0, shape: -0.1 }.largest_excess().unwrap(), 30.0, 12);
 }
 
 #[test]
 fn a_fit_never_denies_what_was_seen() {
     let excesses = [0.1, 1.0, 1.1, 1.2, 1.2, 1.3, 1.35, 1.4, 1.45, 1.5];
-    let fit = Gpd::by_l_moments(&excesses).unwrap();
-    assert!(fit.end().is_none_or(|end| end >= 1.5 - 1e-12), "{fit:?}");
+    let fit = Gpd::fit_l_moments(&excesses).unwrap();
+    assert!(fit.largest_excess().is_none_or(|end| end >= 1.5 - 1e-12), "{fit:?}");
 }
 
 #[test]
 fn what_cannot_be_fitted_is_not() {
     for x in [vec![], vec![1.0], vec![0.0; 20]] {
-        assert_eq!(Gpd::by_l_moments(&x), None);
+        assert_eq!(Gpd::fit_l_moments(&x), None);
     }
-    assert_eq!(Gpd::by_l_moments(&[3.0; 20]), None);
+    assert_eq!(Gpd::fit_l_moments(&[3.0; 20]), None);
 }
 
 proptest! {
     #[test]
     fn the_level_exceeded_with_q_is_exceeded_with_q(shape in -0.6f64..0.6, scale in 0.1f64..1e4, q in 1e-9f64..1.0) {
         let gpd = Gpd { scale, shape };
-        prop_assert!((gpd.survival(gpd.exceeded_with(q)) / q - 1.0).abs() < 1e-6);
+        prop_assert!((gpd.survival(gpd.excess_exceeded_with(q)) / q - 1.0).abs() < 1e-6);
     }
 }

@@ -30,8 +30,8 @@ pub struct Examination<'a> {
 pub type StepResult<T> = Result<T, SkipReason>;
 
 impl<'a> Examination<'a> {
-    /// Before the first step.
-    pub fn begin(
+    /// An examination before its first step.
+    pub fn new(
         args: &'a Args,
         asked: &'a DoctorRequest,
         loads: Vec<LoadSpec>,
@@ -42,7 +42,7 @@ impl<'a> Examination<'a> {
         Examination { args, asked, loads, folder, interrupted, tasks, kept: None, steps: Vec::new() }
     }
 
-    /// All steps but the page; `None` when it was interrupted.
+    /// Performs all steps but the page; `None` when it was interrupted.
     pub fn examine(
         &mut self,
         facts: &SystemFacts,
@@ -57,7 +57,7 @@ impl<'a> Examination<'a> {
         let Some(before) = self.measure_unless_kept(experiment, DoctorStep::Measure, &[])? else {
             return Ok(None);
         };
-        let Some(why) = self.run(experiment, &mut Self::trace_causes)? else { return Ok(None) };
+        let Some(why) = self.recorded_or_kept(experiment, &mut Self::trace_causes)? else { return Ok(None) };
         let why = self.record_outcome(DoctorStep::Why, why);
         self.announce_step(DoctorStep::Judge);
         let mut judged = vec![judging::effects_of_run(self.asked.way, &self.args.axis, &before)];

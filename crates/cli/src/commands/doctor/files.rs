@@ -29,11 +29,11 @@ pub fn create_folder(can_be_kept: bool) -> Result<PathBuf, Error> {
 /// Writes the settings that are worth keeping next to the page, as files to look at and to copy; returns
 /// their directory.
 pub fn write_settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Error> {
-    let Some(tuned) = result.found.tuned.as_ref().filter(|_| result.has_setting_worth_keeping()) else {
+    let Some(tuned) = result.findings.tuned.as_ref().filter(|_| result.has_setting_worth_keeping()) else {
         return Ok(None);
     };
     let folder = page.with_extension("settings");
-    let files = tune::kept_files::files(tuned);
+    let files = tune::kept_files::settings_files(tuned);
     kept_files::write_settings(&folder, &files)?;
     Ok((!files.is_empty()).then_some(folder))
 }
@@ -54,8 +54,8 @@ pub fn save_examination(folder: &Path, left: &SavedExamination) -> Result<(), Er
     kept_files::save_results(&folder.join(FILE), left)
 }
 
-/// Run of an earlier call from its file.
-pub fn run(file: &Path) -> Result<MeasuredRun, Error> {
+/// Reads the run of an earlier call from its file.
+pub fn read_run(file: &Path) -> Result<MeasuredRun, Error> {
     let run = Run::open(file, &Hints::default())?;
     let causes = run.causes().ok();
     let why = MeasuredRun::why(run.info(), causes.as_ref(), None);
@@ -64,7 +64,7 @@ pub fn run(file: &Path) -> Result<MeasuredRun, Error> {
 
 /// Writes the page.
 pub fn write_page(page: &Path, force: bool, result: &DoctorResult) -> Result<(), Error> {
-    let files = [Some(&result.found.before), result.found.after.as_ref()]
+    let files = [Some(&result.findings.before), result.findings.after.as_ref()]
         .into_iter()
         .flatten()
         .filter_map(|run| run.file.as_deref());

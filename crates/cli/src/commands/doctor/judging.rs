@@ -33,11 +33,11 @@ pub fn effects_of_run(
         let open = |path: &Path| OneTask::new(Run::open(path, &Hints::default())?, Some(&task), |_| 0);
         if purpose.name.starts_with("step-") && steps.is_none() {
             let question = StepperQuestion::new(axis_or_default(axis)?, None, None)?;
-            steps = Some(stepper::under_run(question, &open, (file, None), SIMULATE_NS)?);
+            steps = Some(stepper::assess_under_run(question, &open, (file, None), SIMULATE_NS)?);
         }
         if purpose.name.starts_with("robot-") && turns.is_none() {
             let run: OneTask = open(file)?;
-            let plant: Plant = catalog::known("dc-servo")?;
+            let plant: Plant = catalog::known_device("dc-servo")?;
             let question = SingleTaskLoop::new(plant, run.stats.period_ns());
             let question = SingleTaskLoop { overrun: run.spec().overrun.into(), ..question };
             let wishes = AssessmentOptions::default();

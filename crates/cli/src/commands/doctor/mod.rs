@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
-use jitterlab_host::tune::boot_id;
+use jitterlab_host::tune::current_boot_id;
 use jitterlab_motion::doctor::{DoctorRequest, DoctorResult, JOBS, Job, SavedExamination};
 use jitterlab_report::doctor::words;
 
@@ -34,7 +34,7 @@ const SUDO: &str = "/usr/bin/sudo";
 #[derive(clap::Args)]
 pub struct Args {
     /// What the computer drives [default: asked]
-    #[arg(value_name = "WHAT", value_parser = jobs())]
+    #[arg(value_name = "WHAT", value_parser = job_parser())]
     job: Option<&'static Job>,
     /// How it does that: of cnc who makes the step pulses (unsure, software, card, fieldbus), of robot what closes the loops
     /// (unsure, loop, fieldbus), of plc its cycle (10ms, 1ms) [default: asked, else the first]
@@ -67,7 +67,7 @@ pub struct Args {
     axis: AxisArgs,
 }
 
-fn jobs() -> impl TypedValueParser<Value = &'static Job> {
+fn job_parser() -> impl TypedValueParser<Value = &'static Job> {
     let each = JOBS.iter().map(|job| PossibleValue::new(job.name).help(words::job_name(job.name)));
     PossibleValuesParser::new(each)
         .try_map(|name| Job::by_name(&name).ok_or_else(|| format!("there is no job {name}")))
@@ -96,11 +96,11 @@ pub fn execute(args: &Args) -> CommandResult {
         let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
         output::print_note(&words::introduction(&asked, &loads));
         let interrupted = experiment.interrupted();
-        let mut examination = Examination::begin(args, &asked, answers.loads, &folder, interrupted);
+        let mut examination = Examination::new(args, &asked, answers.loads, &folder, interrupted);
         let found = examination.examine(&facts, experiment)?;
-        let boot = boot_id();
-        let result =
-            found.map(|found| DoctorResult::new(asked, found).since(earlier.as_ref(), boot.as_ref()));
+        let boot = current_boot_id();
+        let result = found
+            .map(|found| DoctorResult::new(asked, found).with_changes_since(earlier.as_ref(), boot.as_ref()));
         let kept = examination.kept.take();
         Ok(result.map(|result| (SavedExamination::new(&result, boot, loads), result, folder, kept)))
     };

@@ -58,7 +58,7 @@ fn answers_of_saved(earlier: &SavedExamination) -> Result<Answers, Error> {
             earlier.job, earlier.way
         ))
     })?;
-    let plan = DoctorPlan::for_budget(earlier.budget_ns).ok_or_else(|| too_short(earlier.budget_ns))?;
+    let plan = DoctorPlan::for_budget(earlier.budget_ns).ok_or_else(|| too_short_error(earlier.budget_ns))?;
     Ok(Answers { job, way, loads: measure_args::parse_loads(&earlier.loads)?, plan })
 }
 
@@ -101,10 +101,10 @@ pub(super) fn check_options(args: &Args) -> Result<(), Error> {
 /// Divides the given time among the steps, or else the chosen one.
 fn plan_of_options(args: &Args, time: usize) -> Result<DoctorPlan, Error> {
     let budget_ns = args.budget.unwrap_or(BUDGETS[time.min(2)]);
-    DoctorPlan::for_budget(budget_ns).ok_or_else(|| too_short(budget_ns))
+    DoctorPlan::for_budget(budget_ns).ok_or_else(|| too_short_error(budget_ns))
 }
 
-fn too_short(budget_ns: i64) -> Error {
+fn too_short_error(budget_ns: i64) -> Error {
     Error::bad_use(format!("--budget {} is too short for any answer", Exact(budget_ns)))
         .remedy(format!("give {} or more", Exact(LEAST_NS)))
 }

@@ -3,7 +3,7 @@
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::TuneResult;
 use jitterlab_host::Experiment;
-use jitterlab_host::tune::{TooShort, TuneRequest, Tuning};
+use jitterlab_host::tune::{BudgetTooShort, TuneRequest, Tuning};
 use jitterlab_model::{Error, Knob, TaskSpec};
 use jitterlab_motion::doctor::{DoctorStep, JobMethod, SkipReason};
 
@@ -34,7 +34,7 @@ impl Examination<'_> {
             budget_ns,
             purpose,
         };
-        self.tune(request).map_err(|error| match error.is(TooShort) {
+        self.tune(request).map_err(|error| match error.is(BudgetTooShort) {
             true => SkipReason::NoTime,
             false => SkipReason::Failed { error: error.to_string() },
         })
@@ -43,7 +43,7 @@ impl Examination<'_> {
     fn tune(&mut self, request: TuneRequest) -> Result<TuneResult, Error> {
         let mut tuning = Tuning::prepare(request, self.interrupted)?;
         self.announce_step(DoctorStep::Tune);
-        let parts = kept_parts::open("doctor-tune", &(tuning.offered(), &self.tasks, self.asked.plan));
+        let parts = kept_parts::open("doctor-tune", &(tuning.knobs_to_try(), &self.tasks, self.asked.plan));
         let measure = |experiment: &mut Experiment<'_>| {
             tuning.plan(experiment)?;
             tuning.measure(experiment)

@@ -3,7 +3,7 @@
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::ApplicableKnob;
 use jitterlab_host::tune::{Recording, record_with_settings};
-use jitterlab_host::{self as host, Experiment, Measurement, Request, default_name, keep_by_default};
+use jitterlab_host::{self as host, Experiment, Measurement, Request, default_file_name, default_keep};
 use jitterlab_model::{Error, RunInfo};
 use jitterlab_motion::doctor::{DoctorStep, SkipReason};
 use jitterlab_report::doctor::words;
@@ -15,20 +15,21 @@ use crate::output;
 use crate::record_args::Progress;
 
 impl Examination<'_> {
-    /// Measures next to the load with these settings on.
+    /// Measures next to the load with these settings, or reads the run that an earlier call kept.
     pub(super) fn measure_unless_kept(
         &mut self,
         experiment: &mut Experiment<'_>,
         step: DoctorStep,
         settings: &[ApplicableKnob],
     ) -> Result<Option<MeasuredRun>, Error> {
-        let run = self.run(experiment, &mut |examination| examination.measure(step, settings).map(Ok))?;
+        let run = self
+            .recorded_or_kept(experiment, &mut |examination| examination.measure(step, settings).map(Ok))?;
         Ok(run.and_then(|run| self.record_outcome(step, run)))
     }
 
     /// Run of a step: that of an earlier call, if its file is still there, or else one that is recorded now. `None` if it
     /// was interrupted.
-    pub(super) fn run(
+    pub(super) fn recorded_or_kept(
         &mut self,
         experiment: &mut Experiment<'_>,
         record: &mut dyn FnMut(&mut Self) -> Result<StepResult<MeasuredRun>, Error>,
@@ -42,7 +43,7 @@ impl Examination<'_> {
         })?;
         let recorded = match (recorded, kept.flatten()) {
             (Some(run), _) => run,
-            (None, Some(file)) if file.exists() => return files::run(&file).map(|run| Some(Ok(run))),
+            (None, Some(file)) if file.exists() => return files::read_run(&file).map(|run| Some(Ok(run))),
             (None, _) => record(self)?,
         };
         if !experiment.is_interrupted() {
@@ -56,7 +57,7 @@ impl Examination<'_> {
     fn request(&self, duration_ns: i64) -> Request {
         Request {
             duration_ns: Some(duration_ns),
-            keep: keep_by_default(&self.tasks, Some(duration_ns)),
+            keep: default_keep(&self.tasks, Some(duration_ns)),
             loads: self.loads.clone(),
             ..Request::for_tasks(self.tasks.clone())
         }
@@ -64,7 +65,7 @@ impl Examination<'_> {
 
     /// Run file of a step in the examination's folder.
     fn writer(&self, what: &str, info: &RunInfo) -> Option<RunWriter> {
-        let name = default_name(&info.started, &format!("-{what}.parquet"));
+        let name = default_file_name(&info.started, &format!("-{what}.parquet"));
         RunWriter::create_numbered(self.folder.join(name), info).ok()
     }
 
@@ -86,7 +87,7 @@ impl Examination<'_> {
     pub(super) fn trace_causes(&mut self) -> Result<StepResult<MeasuredRun>, Error> {
         let Some(why_ns) = self.asked.plan.why_ns else { return Ok(Err(SkipReason::NoTime)) };
         let measurement = Measurement::prepare(Request { why: true, ..self.request(why_ns) })?;
-        if !measurement.explains() {
+        if !measurement.records_events() {
             let refusal = measurement.info().refused.last();
             let error = refusal.map_or_else(String::new, |refusal| refusal.why.clone());
             return Ok(Err(SkipReason::Refused { error }));

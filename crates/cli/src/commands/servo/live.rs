@@ -87,7 +87,11 @@ impl LiveArgs {
                     way
                 } else {
                     let left_ns = left as f64 * self.duration as f64;
-                    output::print_note(&progress::wait_method_line(&never.name(), &never.load, left_ns));
+                    output::print_note(&progress::wait_method_progress_line(
+                        &never.name(),
+                        &never.load,
+                        left_ns,
+                    ));
                     let way = run_method(never, closed.clone(), self.request(task, loads), &interrupted)?;
                     if !interrupted.load(Ordering::Relaxed) {
                         kept_parts::keep(&mut parts, &way);
@@ -116,7 +120,7 @@ fn run_method(
 ) -> Result<LiveTrial, Error> {
     let (work, loops) = LiveWork::new(closed);
     let measurement = Measurement::prepare_with(request, Some(Box::new(work)))?;
-    let run = record(measurement, None, &mut |_| (), interrupted)?.whole()?;
+    let run = record(measurement, None, &mut |_| (), interrupted)?.require_complete()?;
     let lost = |_| Error::not_measured("the task that closed the loop ended without a result");
     Ok(way.with_run(loops.recv().map_err(lost)?.tracking_errors(), &run))
 }

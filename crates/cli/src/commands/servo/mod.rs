@@ -104,7 +104,7 @@ pub struct Args {
 /// Judges the loop, and prints the result.
 pub fn execute(args: &Args) -> CommandResult {
     if args.list {
-        args.output.show(&catalog::devices::<Plant, _>("dc-servo"))?;
+        args.output.show(&catalog::devices_with_example::<Plant, _>("dc-servo"))?;
         return Ok(Status::Fine);
     }
     args.read.check_task(args.run.as_deref())?;
@@ -113,7 +113,7 @@ pub fn execute(args: &Args) -> CommandResult {
     }
     if let Some(plants) = multi_task::requested_plants(args)? {
         let result = multi_task::assess_plants(args, &plants)?;
-        args.draw(&motion::servo_charts::responses_of_loops(&result))?;
+        args.draw(&motion::servo_charts::loop_response_charts(&result))?;
         let under = result.plants.iter().filter_map(|plant| plant.under.as_ref());
         args.write_gains(&under.map(|under| under.redesigns.as_slice()).collect::<Vec<_>>())?;
         return Ok(Status::from_fitness(args.output.show(&result)?));
@@ -126,8 +126,8 @@ pub fn execute(args: &Args) -> CommandResult {
         return Ok(Status::Fine);
     }
     let result = match (&args.run, args.execution.as_slice(), args.jitter) {
-        (Some(path), ..) => args.under_run(path)?,
-        (None, [_, more, ..], _) => return Err(error::not_given_times(more)),
+        (Some(path), ..) => args.assess_under_run(path)?,
+        (None, [_, more, ..], _) => return Err(error::invalid_given_times(more)),
         // Jobs without given times are punctual and have nothing to do, but for the missed ones.
         (None, times, _) if !times.is_empty() || !args.misses.is_empty() => {
             let times = times.first().map_or("0ns", String::as_str);
@@ -138,7 +138,7 @@ pub fn execute(args: &Args) -> CommandResult {
         }
         (None, _, None) => ServoResult::without_run(&args.loop_without_run()?)?,
     };
-    args.draw(&motion::servo_charts::responses(&result))?;
+    args.draw(&motion::servo_charts::response_charts(&result))?;
     if let TimingSource::Run(under) = &result.judged {
         args.write_gains(&[&under.assessment.redesigns])?;
     }
@@ -152,7 +152,7 @@ impl Args {
         measured: Option<OverrunAction>,
     ) -> Result<SingleTaskLoop, Error> {
         let usual = if self.live.live { live::PLANT } else { "dc-servo" };
-        let mut plant: Plant = catalog::known(self.plant.first().map_or(usual, String::as_str))?;
+        let mut plant: Plant = catalog::known_device(self.plant.first().map_or(usual, String::as_str))?;
         match self.controllers.as_slice() {
             [] => {}
             [text] => plant.design = Design::parse(text, plant.outputs.len())?,
@@ -164,7 +164,7 @@ impl Args {
             design_delay_ns: self.design_delay,
             ..SingleTaskLoop::new(plant, period_ns)
         };
-        question.ideal()?;
+        question.ideal_stationary()?;
         Ok(question)
     }
 
@@ -173,7 +173,7 @@ impl Args {
     }
 
     /// A loop under a run.
-    fn under_run(&self, path: &Path) -> Result<ServoResult, Error> {
+    fn assess_under_run(&self, path: &Path) -> Result<ServoResult, Error> {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.requested_loop(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
@@ -183,7 +183,7 @@ impl Args {
     /// Draws responses where that is asked for.
     fn draw(&self, responses: &[Chart]) -> Result<(), Error> {
         match &self.figure {
-            Some(_) if responses.is_empty() => Err(error::no_response()),
+            Some(_) if responses.is_empty() => Err(error::nothing_to_draw()),
             Some(file) => output::write_figure(file, &Drawing::new(responses)),
             None => Ok(()),
         }
@@ -194,7 +194,7 @@ impl Args {
         let Some(file) = &self.gains else { return Ok(()) };
         let extension = file.extension().unwrap_or_default().to_string_lossy();
         let text = motion::servo_redesign::gains_file(of_plants, &extension);
-        let text = text.ok_or_else(|| error::no_gains_file(&extension))?;
+        let text = text.ok_or_else(|| error::unsupported_gains_file(&extension))?;
         output::write_file(file, text.as_bytes())
     }
 

@@ -15,7 +15,7 @@ pub fn requested_plants(args: &Args) -> Result<Option<Vec<RequestedPlant>>, Erro
     let read = |text: &String| -> Result<RequestedPlant, Error> {
         let named = text.split_once('=').filter(|(task, _)| !task.is_empty() && !task.contains(['/', '.']));
         let (task, name) = named.map_or((None, text.as_str()), |(task, name)| (Some(task.to_owned()), name));
-        Ok((task, catalog::known::<Plant>(name)?))
+        Ok((task, catalog::known_device::<Plant>(name)?))
     };
     let mut plants: Vec<RequestedPlant> = args.plant.iter().map(read).collect::<Result<_, _>>()?;
     let one = plants.len() < 2 && plants.iter().all(|(task, plant)| task.is_none() && plant.loops.is_empty());

@@ -27,7 +27,7 @@ pub struct AxisArgs {
     #[arg(long, help_heading = "Axis", value_parser = current, value_name = "CURRENT")]
     drive_current: Option<f64>,
     /// Microsteps: 16 or 1/16 [default: 8]
-    #[arg(long, help_heading = "Axis", value_parser = microsteps, value_name = "N")]
+    #[arg(long, help_heading = "Axis", value_parser = parse_microsteps, value_name = "N")]
     microsteps: Option<u32>,
     /// Constant load at the shaft, such as 0.4Nm [default: half of the holding torque]
     #[arg(long, help_heading = "Axis", value_parser = torque, value_name = "TORQUE")]
@@ -68,7 +68,7 @@ readers! {
     torque: Torque, current: Current, inertia: Inertia, voltage: Voltage, lead: Lead,
 }
 
-fn microsteps(text: &str) -> Result<u32, Error> {
+fn parse_microsteps(text: &str) -> Result<u32, Error> {
     let number = text.trim().strip_prefix("1/").unwrap_or(text.trim());
     number
         .parse()

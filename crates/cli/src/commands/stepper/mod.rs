@@ -70,15 +70,15 @@ pub fn execute(args: &Args) -> CommandResult {
         Some(path) => {
             // The task that makes the steps is the one with the shortest period.
             let open = |path: &Path| args.read.one_task(path, |spec| spec.period_ns);
-            under_run(question, &open, (path, args.beside.as_deref()), simulate_ns)?
+            assess_under_run(question, &open, (path, args.beside.as_deref()), simulate_ns)?
         }
-        None => question.under_jitter(args.jitter.ok_or_else(error::no_timing)?)?,
+        None => question.under_jitter(args.jitter.ok_or_else(error::no_stepper_timing)?)?,
     };
     Ok(Status::from_fitness(args.output.show(&result)?))
 }
 
 /// Computes the effect of a run on an axis, and of a second one for comparison if there is one.
-pub fn under_run(
+pub fn assess_under_run(
     question: StepperQuestion,
     open: &dyn Fn(&Path) -> Result<OneTask, Error>,
     (path, beside): (&Path, Option<&Path>),

@@ -18,7 +18,7 @@ const START_NS: i64 = 120_000_000_000;
 impl Args {
     /// Measurement at each start: the request of the first call, which later calls need not repeat.
     fn start_request(&self, kept: Option<KeptBoots>) -> Result<(TuneRequest, KeptBoots), Error> {
-        let given = TuneRequest { purpose: None, wanted: Vec::new(), ..self.request_within(START_NS)? };
+        let given = TuneRequest { purpose: None, wanted: Vec::new(), ..self.request_with_budget(START_NS)? };
         let Some(kept) = kept else {
             let begun = KeptBoots::new(&given);
             return Ok((given, begun));
@@ -56,7 +56,7 @@ pub(super) fn execute(args: &Args) -> CommandResult {
         if !args.quiet {
             output::print_note(&words::intro_message(kept.starts.len()));
         }
-        let result = tuning.measure_start(&this, &mut kept, &mut keep, experiment)?;
+        let result = tuning.measure_boot(&this, &mut kept, &mut keep, experiment)?;
         Ok(Some((result, experiment.is_interrupted())))
     };
     // The file of the starts keeps them over restarts.

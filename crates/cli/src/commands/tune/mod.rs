@@ -64,7 +64,7 @@ pub struct Args {
 }
 
 impl Args {
-    fn request_within(&self, usual_ns: i64) -> Result<TuneRequest, Error> {
+    fn request_with_budget(&self, usual_ns: i64) -> Result<TuneRequest, Error> {
         let task = self.task.single_task(self.purpose.task())?;
         task.validate()?;
         Ok(TuneRequest {
@@ -82,8 +82,8 @@ impl Args {
 
     /// The request with the causes of the task's late starts, as far as they may be found; `None` when it was
     /// interrupted. Settings that the user named are tried whatever the causes are.
-    fn with_causes(&self, experiment: &mut Experiment<'_>) -> Result<Option<TuneRequest>, Error> {
-        let mut request = self.request_within(BUDGET_NS)?;
+    fn request_with_causes(&self, experiment: &mut Experiment<'_>) -> Result<Option<TuneRequest>, Error> {
+        let mut request = self.request_with_budget(BUDGET_NS)?;
         if !self.only.is_empty() {
             return Ok(Some(request));
         }
@@ -99,12 +99,12 @@ impl Args {
     }
 
     fn measure(&self, experiment: &mut Experiment<'_>) -> Result<Option<TuneResult>, Error> {
-        let Some(request) = self.with_causes(experiment)? else { return Ok(None) };
+        let Some(request) = self.request_with_causes(experiment)? else { return Ok(None) };
         let mut tuning = Tuning::prepare(request, experiment.interrupted())?;
-        experiment.continue_in(kept_parts::open("tune", &tuning.offered()));
+        experiment.continue_in(kept_parts::open("tune", &tuning.knobs_to_try()));
         tuning.plan(experiment)?;
-        if let Some(plan) = tuning.planned().filter(|_| !self.quiet) {
-            let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
+        if let Some(plan) = tuning.plan_in_use().filter(|_| !self.quiet) {
+            let knobs: Vec<Knob> = tuning.knobs_to_try().iter().map(|offered| offered.knob).collect();
             output::print_note(&words::plan_sentence(&plan, tuning.percentile_name(), &knobs));
         }
         Ok(Some(tuning.measure(experiment)?))
@@ -114,7 +114,7 @@ impl Args {
     fn show_and_keep(&self, result: &TuneResult) -> CommandResult {
         let status = Status::from_fitness(self.output.show(result)?);
         if let Some(folder) = &self.keep {
-            kept_files::keep_settings(folder, &words::kept_files::files(result))?;
+            kept_files::keep_settings(folder, &words::kept_files::settings_files(result))?;
             words::kept_files::manual_steps(result).iter().for_each(|what| output::print_note(what));
         }
         Ok(status)

@@ -81,7 +81,7 @@ fn linuxcnc_s_pid_with_the_gains_that_were_written_answers_as_computed() {
 
         let integral_s = (i > 0.0).then(|| vec![p / i]);
         let design = Design::Pid { gain: vec![p], integral_s, derivative_s: vec![d / p] };
-        let plant: Plant = catalog::find("dc-servo", None).unwrap();
+        let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
         let question = SingleTaskLoop::new(Plant { design, ..plant }, H);
         let mut drive = DrivenLoop::new(&question.closed_loop().unwrap(), Reference::Step(1.0));
         let step = "setp pid.0.FF1 0\nsetp pid.0.FF2 0\nsetp pid.0.command 1\n";

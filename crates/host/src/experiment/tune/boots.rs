@@ -15,7 +15,7 @@ use crate::check::check;
 use crate::experiment::engine::Experiment;
 use crate::facts::{self, Root};
 
-/// The starts so far, kept over restarts of the machine.
+/// The boots so far, kept over restarts of the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptBoots {
     /// The task, as `--task` takes it.
@@ -31,7 +31,7 @@ pub struct KeptBoots {
 }
 
 impl KeptBoots {
-    /// Creates the record of a request, without a start.
+    /// Creates the record of a request, without a boot.
     pub fn new(request: &TuneRequest) -> Self {
         KeptBoots {
             task: request.task.to_string(),
@@ -42,13 +42,13 @@ impl KeptBoots {
         }
     }
 
-    /// True if the request measures the same.
+    /// True if the request has the same task, loads and budget as the kept one.
     pub fn is_for(&self, request: &TuneRequest) -> bool {
         KeptBoots { starts: self.starts.clone(), ..KeptBoots::new(request) } == *self
     }
 }
 
-/// Current start of this machine: its boot id, kernel and command line.
+/// Current boot of this machine: its boot id, kernel and command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentBoot {
     boot: String,
@@ -56,7 +56,7 @@ pub struct CurrentBoot {
 }
 
 impl CurrentBoot {
-    /// Reads the current start from the kernel; a person may give it a name.
+    /// Reads the current boot from the kernel; a person may give it a name.
     pub fn from_kernel(name: Option<&str>) -> Result<Self, Error> {
         Self::from_root(&Root::system(), name)
     }
@@ -80,9 +80,9 @@ impl CurrentBoot {
         Ok(CurrentBoot { boot, way })
     }
 
-    /// True if this start was begun before; an error if it does not fit the starts so far, which may have two
+    /// True if this boot was measured before in part; an error if it does not fit the boots so far, which may have two
     /// ways at most.
-    fn was_begun(&self, starts: &[Boot]) -> Result<bool, Error> {
+    fn is_continued(&self, starts: &[Boot]) -> Result<bool, Error> {
         if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
             if known.way == self.way {
                 return Ok(true);
@@ -108,22 +108,22 @@ impl CurrentBoot {
     }
 }
 
-/// The kernel's number for a start of the machine.
+/// File with the kernel's identifier of the boot.
 const BOOT_ID_FILE: &str = "proc/sys/kernel/random/boot_id";
 
 /// The kernel's identifier of this boot; `None` if it does not report one.
-pub fn boot_id() -> Option<String> {
+pub fn current_boot_id() -> Option<String> {
     Root::system().text(BOOT_ID_FILE).filter(|text| !text.is_empty())
 }
 
 impl Tuning {
-    /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished.
+    /// Measures this boot, and compares it with those before; blocks are kept by `keep` as they are finished.
     /// Interrupted, it judges the blocks until then.
     ///
     /// # Errors
     /// A block that cannot be measured, a start that does not fit those before, or a budget for too few
     /// blocks.
-    pub fn measure_start(
+    pub fn measure_boot(
         mut self,
         this: &CurrentBoot,
         kept: &mut KeptBoots,
@@ -139,14 +139,14 @@ impl Tuning {
             )));
         };
         (self.block_ns, self.tail) = (block_ns, percentile_for_blocks(block_ns, self.task.period_ns));
-        if !this.was_begun(&kept.starts)? {
+        if !this.is_continued(&kept.starts)? {
             let measured = crate::prepare::now_utc();
             let (boot, way) = (this.boot.clone(), this.way.clone());
             kept.starts.push(Boot { boot, measured, way, blocks: Vec::new() });
         }
         let at = kept.starts.iter().position(|start| start.boot == this.boot).unwrap_or_default();
         experiment.set_total_time(budget_ns);
-        experiment.begin(TrialStep::ThisStart);
+        experiment.begin_step(TrialStep::ThisStart);
         let interrupted = experiment.interrupted();
         let mut pace = Pace::from_plan(block_ns + BLOCK_OVERHEAD_NS);
         for n in 0..blocks {
@@ -169,7 +169,7 @@ impl Tuning {
     }
 }
 
-/// The shortest budget for one start.
+/// Shortest time budget that is enough for one boot.
 fn shortest_budget_ns(period_ns: i64) -> i64 {
     let longer = (1..).map(|n| n * 4 * BLOCK_OVERHEAD_NS);
     longer.take(100_000).find(|ns| blocks_per_boot(*ns, period_ns).is_some()).unwrap_or(i64::MAX)
@@ -260,10 +260,10 @@ mod tests {
         for (boot, tail_ns) in [50_000, 21_000, 54_000, 20_000, 52_000, 19_000].into_iter().enumerate() {
             let word = if boot % 2 == 1 { "isolcpus=7" } else { "" };
             let this = started(&machine, boot, word);
-            assert!(!this.was_begun(&starts).unwrap());
+            assert!(!this.is_continued(&starts).unwrap());
             assert_eq!(judged(&starts).judgement, SettingVerdict::Undecided, "after {boot} starts");
             starts.push(measured(&this, tail_ns));
-            assert!(this.was_begun(&starts).unwrap(), "the same start is gone on with");
+            assert!(this.is_continued(&starts).unwrap(), "the same start is gone on with");
         }
         let found = judged(&starts);
         assert_eq!(
@@ -272,19 +272,19 @@ mod tests {
             "{found:?}"
         );
         let third = started(&machine, 9, "nohz_full=7");
-        assert!(third.was_begun(&starts).unwrap_err().to_string().contains("two other ways"));
+        assert!(third.is_continued(&starts).unwrap_err().to_string().contains("two other ways"));
         let renamed = CurrentBoot {
             way: BootConfiguration { name: Some("bios".into()), ..third.way },
             ..started(&machine, 5, "")
         };
-        assert!(renamed.was_begun(&starts).unwrap_err().to_string().contains("restart it first"));
+        assert!(renamed.is_continued(&starts).unwrap_err().to_string().contains("restart it first"));
     }
 
     #[test]
     fn what_needs_a_restart_is_what_is_not_so_already() {
         let words = |name: &str| -> Vec<String> {
             let facts = facts::read(&Machine::named(name).root());
-            let cpus = facts.usable().iter().next_back().into_iter().collect();
+            let cpus = facts.usable_cpus().iter().next_back().into_iter().collect();
             let word = |restart: RebootSetting| match restart {
                 RebootSetting::Parameter { word, .. } => word,
                 RebootSetting::RealTimeKernel => "real-time".into(),

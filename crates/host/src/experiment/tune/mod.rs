@@ -11,33 +11,33 @@ use jitterlab_analysis::summary::{P99, P99_9, Percentile};
 use jitterlab_analysis::tune::{
     ApplicableKnob, BLOCK_OVERHEAD_NS, BlockFigures, KnobResult, LeftOut, PILOTS, PersistenceSupport, Pilot,
     RemediedCauses, SettingVerdict, SettingsProof, TuneNote, TunePlan, TuneResult, USUAL, UntriedKnob,
-    compare_usefulness, median_of, remedies,
+    compare_usefulness, median_of, remedied_causes,
 };
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
 
 use super::engine::Experiment;
+use crate::changes::cpus_isolated_by_others;
 use crate::facts::{self, Root};
-use crate::isolate;
 use crate::knob;
 use crate::measure::{Measurement, Request};
 use crate::prepare;
 use crate::record::record;
 
-mod applied;
 mod boots;
 mod progress;
 mod running;
+mod with_settings;
 
-use applied::Machine;
-pub use applied::{Recording, record_with_settings};
-pub use boots::{CurrentBoot, KeptBoots, boot_id};
+pub use boots::{CurrentBoot, KeptBoots, current_boot_id};
 use progress::{BlockSource, TimedBlock, TuneProgress};
 pub use running::RunningThread;
+use with_settings::TunedMachine;
+pub use with_settings::{Recording, record_with_settings};
 
 /// Case of an error: the budget does not allow to try even one setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooShort;
+pub struct BudgetTooShort;
 
 /// Blocks of fewer due times are judged by a percentile less far out.
 const FEWEST_FOR_P99_9: i64 = 2_000;
@@ -76,7 +76,7 @@ pub struct TuneRequest {
 /// An experiment that is prepared: nothing is changed yet.
 pub struct Tuning {
     request: TuneRequest,
-    machine: Machine,
+    machine: TunedMachine,
     /// The task with nothing left open.
     task: TaskSpec,
     /// The thread that runs already, if one is tuned.
@@ -108,16 +108,16 @@ impl Tuning {
             Some(running) => (running.task.clone(), running.cpus.clone(), Vec::new()),
             None => {
                 let tasks = vec![request.task.clone()];
-                let prepared = prepare::prepare_tasks(&facts, tasks, None, &isolate::cpus_of_others(&root))?;
+                let prepared = prepare::prepare_tasks(&facts, tasks, None, &cpus_isolated_by_others(&root))?;
                 let task = prepared.tasks.into_iter().next().unwrap_or_default();
                 (task, prepared.measured, prepared.warnings)
             }
         };
         // Of a program that runs already nothing is moved away.
         let spared: Vec<u32> = running.iter().map(|running| running.watched.process.unsigned_abs()).collect();
-        let machine = Machine { root, facts, cpus, spared };
+        let machine = TunedMachine { root, facts, cpus, spared };
         // A thread that runs already is its program's.
-        let of_program = |knob: &Knob| running.is_some() && knob.is_of_task();
+        let of_program = |knob: &Knob| running.is_some() && knob.is_task_setting();
         let wanted: Vec<Knob> = request.wanted.iter().copied().filter(|knob| !of_program(knob)).collect();
         let process = running.as_ref().map_or("self".into(), |running| running.watched.process.to_string());
         let of_task = (&task, process.as_str());
@@ -125,14 +125,14 @@ impl Tuning {
             knob::applicable_knobs(&machine.root, &machine.facts, &machine.cpus, of_task, &wanted);
         let foreign = request.wanted.iter().copied().filter(of_program);
         left.extend(foreign.map(|knob| UntriedKnob { knob, why: LeftOut::OfProgram }));
-        let remedied = |knob: Knob| request.why.as_ref().and_then(|why| remedies(knob, why));
+        let remedied = |knob: Knob| request.why.as_ref().and_then(|why| remedied_causes(knob, why));
         let mut able = Vec::new();
         for offered in offered {
             if !request.named && !USUAL.contains(&offered.knob) && remedied(offered.knob).is_none() {
                 left.push(UntriedKnob { knob: offered.knob, why: LeftOut::NoCause });
                 continue;
             }
-            let tried = knob::try_task(&offered, &task);
+            let tried = knob::try_task_settings(&offered, &task);
             match tried.and_then(|()| machine.try_knob(&offered)) {
                 Ok(()) => able.push(offered),
                 Err(error) => left.push(UntriedKnob { knob: offered.knob, why: LeftOut::Refused { error } }),
@@ -148,13 +148,13 @@ impl Tuning {
                 Exact(request.budget_ns),
                 Exact(least_ns)
             ))
-            .case(TooShort));
+            .case(BudgetTooShort));
         }
         let mut notes: Vec<TuneNote> =
             warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
         let others = &machine.facts.measuring;
         if !others.is_empty() {
-            notes.push(TuneNote::OthersMeasure { programs: facts::names(others) });
+            notes.push(TuneNote::OthersMeasure { programs: facts::program_names(others) });
         }
         Ok(Tuning {
             request,
@@ -222,7 +222,7 @@ impl Tuning {
     /// beyond its measurement, setting and putting back included. For this time two blocks have a knob set: the
     /// first and the last knob to try.
     fn measure_pilot_blocks(&mut self, interrupted: &AtomicBool) -> Result<([Pilot; 2], i64), Error> {
-        let shortest_ns = TunePlan::shortest_ns(self.task.period_ns);
+        let shortest_ns = TunePlan::shortest_block_ns(self.task.period_ns);
         // As long as a block will be, as far as that is known before.
         let usual = TunePlan::new(
             self.offered.len(),
@@ -255,7 +255,7 @@ impl Tuning {
     }
 
     /// The plan of the time; `None` before it is planned, and where nothing can be tried.
-    pub fn planned(&self) -> Option<TunePlan> {
+    pub fn plan_in_use(&self) -> Option<TunePlan> {
         self.progress.plan()
     }
 
@@ -264,8 +264,8 @@ impl Tuning {
         self.tail.name
     }
 
-    /// Knobs that will be tried; before it is planned, those that can be.
-    pub fn offered(&self) -> &[ApplicableKnob] {
+    /// Knobs that will be tried; before the time is planned, those that can be set.
+    pub fn knobs_to_try(&self) -> &[ApplicableKnob] {
         &self.offered
     }
 
@@ -281,7 +281,7 @@ impl Tuning {
         let mut block = |on: &[bool]| self.measure_timed_block(on, interrupted);
         let mut source = BlockSource { experiment, block: &mut block };
         let screening = progress.screen(knobs, &mut source)?;
-        let found = screening.found();
+        let found = screening.results();
         let kept: Vec<bool> = found.iter().map(|of| of.judgement() == SettingVerdict::Helps).collect();
         let wanted = kept.contains(&true) && !source.experiment.is_interrupted();
         let proof = if wanted { progress.prove(&kept, &mut source)? } else { None };
@@ -321,13 +321,13 @@ impl Tuning {
             tail: self.tail.name.into(),
             plan: progress.plan(),
             rounds: screening.rounds(),
-            blocks: progress.blocks(),
+            blocks: progress.measured_blocks(),
             scatter: screening.scatter(),
             why: self.request.why,
             start: median_of(&starts),
             knobs,
             left: self.left,
-            keeping: persistence_options(&self.machine.facts),
+            keeping: persistence_support(&self.machine.facts),
             restart: boots::restart_proposals(&self.machine.facts, &self.machine.cpus),
             proven: proof.and_then(|proof| SettingsProof::new(set, &proof)),
             notes: self.notes,
@@ -336,7 +336,7 @@ impl Tuning {
 
     /// Causes, of those found, that a knob remedies.
     fn causes_remedied_by(&self, knob: Knob) -> Option<RemediedCauses> {
-        self.request.why.as_ref().and_then(|why| remedies(knob, why))
+        self.request.why.as_ref().and_then(|why| remedied_causes(knob, why))
     }
 
     /// The task as `--task` takes it.
@@ -375,7 +375,7 @@ impl Tuning {
         }
     }
 
-    /// True if the host took a part of the task's CPU that a percentile shows.
+    /// True if the host took more than a small share of the task's CPU time.
     fn is_stolen(&self, measured: &MeasuredRun) -> bool {
         let facts = measured.run.facts_before.as_ref().zip(measured.run.facts_after.as_ref());
         let cpu = self.task.cpu.or_else(|| self.machine.cpus.first());
@@ -430,8 +430,8 @@ impl Tuning {
     }
 }
 
-/// Files and parameters that keep settings over a restart of a machine.
-fn persistence_options(facts: &SystemFacts) -> PersistenceSupport {
+/// Ways to keep settings over a restart here: systemd, and a command line that is not the host's.
+fn persistence_support(facts: &SystemFacts) -> PersistenceSupport {
     let systemd = facts.kernel.init.as_deref() == Some("systemd");
     PersistenceSupport { systemd, command_line: !facts.is_kernel_of_host() }
 }
@@ -441,7 +441,7 @@ fn elapsed_ns(begin: Instant) -> i64 {
     i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The percentile that a block has enough values for.
+/// Highest percentile that a block of this length has enough values for.
 fn percentile_for_blocks(block_ns: i64, period_ns: i64) -> Percentile {
     if block_ns / period_ns >= FEWEST_FOR_P99_9 { P99_9 } else { P99 }
 }
@@ -450,7 +450,7 @@ fn percentile_for_blocks(block_ns: i64, period_ns: i64) -> Percentile {
 const UNMEASURED_PILOT: Pilot =
     Pilot { figure: jitterlab_analysis::tune::Figure::Tail, spread: 0.0, blocks: PILOTS };
 
-/// True if a budget allows one knob.
+/// True if a time budget is enough to try one knob.
 fn allows_one_knob(budget_ns: i64, period_ns: i64) -> bool {
     TunePlan::new(1, budget_ns, period_ns, BLOCK_OVERHEAD_NS, UNMEASURED_PILOT).is_some()
 }
@@ -477,15 +477,15 @@ pub fn find_causes(request: &mut TuneRequest, interrupted: &AtomicBool) -> Resul
         ..Request::for_tasks(vec![request.task.clone()])
     };
     let measurement = Measurement::prepare(measured)?;
-    if !measurement.explains() {
+    if !measurement.records_events() {
         return Ok(None);
     }
-    let measured = record(measurement, None, &mut |_| (), interrupted)?.whole()?;
+    let measured = record(measurement, None, &mut |_| (), interrupted)?.require_complete()?;
     request.budget_ns -= elapsed_ns(begin);
     Ok(measured.why.into_iter().next().filter(|why| why.explained > 0))
 }
 
-/// The shortest budget for one knob.
+/// Shortest time budget above `budget_ns` that is enough to try one knob.
 fn shortest_budget_ns(budget_ns: i64, period_ns: i64) -> i64 {
     const STEP_NS: i64 = 10_000_000_000;
     let longer = (1..).map(|n| (budget_ns / STEP_NS + n) * STEP_NS);

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::tune::{
-    BlockFigures, Experiment as KnobExperiment, Figure, Pace, Round, Row, TuneNote, TunePlan,
+    BlockFigures, Experiment as KnobExperiment, Figure, Pace, Round, RoundBlock, TuneNote, TunePlan,
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,14 +33,14 @@ pub(super) struct TuneProgress {
 }
 
 impl Default for TuneProgress {
-    /// An empty course.
+    /// Progress of a tuning without a plan.
     fn default() -> Self {
         TuneProgress::new(None, 0, false)
     }
 }
 
 impl TuneProgress {
-    /// Starts a plan. Its second part is the time in ns that a block takes beyond its measurement.
+    /// Starts a plan; next to it, the time in ns that a block takes beyond its measurement.
     pub(super) fn new(planned: Option<(TunePlan, i64)>, seed: u64, uses_p99_9: bool) -> Self {
         let pace = Pace::from_plan(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
         TuneProgress { plan: planned.map(|(plan, _)| plan), seed, pace, cut_short: false, uses_p99_9 }
@@ -51,7 +51,7 @@ impl TuneProgress {
     }
 
     /// Blocks measured so far.
-    pub(super) fn blocks(&self) -> usize {
+    pub(super) fn measured_blocks(&self) -> usize {
         self.pace.blocks()
     }
 
@@ -74,7 +74,7 @@ impl TuneProgress {
         Ok(screening)
     }
 
-    /// The smallest set that keeps the gain against the start, in fresh blocks.
+    /// Finds the smallest set of knobs that keeps the gain against the start, in fresh blocks.
     pub(super) fn prove(
         &mut self,
         kept: &[bool],
@@ -83,18 +83,19 @@ impl TuneProgress {
         let Some(plan) = self.plan else { return Ok(None) };
         let mut proof = KnobExperiment::new(1, 2 * plan.pairs, plan.pilot.figure, self.seed.wrapping_add(1));
         let knobs = kept.iter().filter(|kept| **kept).count();
-        let settings = |row: &Row| -> Vec<bool> { kept.iter().map(|kept| *kept && row.on[0]).collect() };
+        let settings =
+            |row: &RoundBlock| -> Vec<bool> { kept.iter().map(|kept| *kept && row.on[0]).collect() };
         self.run_rounds(&mut proof, plan.budget_ns, &|_| TrialStep::KnobProof { knobs }, settings, source)?;
         Ok(Some(proof))
     }
 
-    /// Rounds until everything is decided, or a further one would not fit into the time.
+    /// Runs rounds until everything is decided, or a further one would not fit into the time.
     fn run_rounds(
         &mut self,
         judged: &mut KnobExperiment,
         until_ns: i64,
         step: &dyn Fn(usize) -> TrialStep,
-        settings: impl Fn(&Row) -> Vec<bool>,
+        settings: impl Fn(&RoundBlock) -> Vec<bool>,
         source: &mut BlockSource<'_, '_>,
     ) -> Result<(), Error> {
         let mut last = None;
@@ -105,20 +106,20 @@ impl TuneProgress {
             }
             let step = step(judged.rounds() + 1);
             if last.replace(step.clone()) != Some(step.clone()) {
-                source.experiment.begin(step);
+                source.experiment.begin_step(step);
             }
             let Some(blocks) = self.run_round(&round, &settings, source)? else { break };
-            judged.add(round, blocks);
+            judged.add_round(round, blocks);
         }
         judged.conclude();
         Ok(())
     }
 
-    /// The blocks of a round; `None` if it was interrupted, or all the time was over before its end.
+    /// Measures the blocks of a round; `None` if it was interrupted, or all the time was over before its end.
     fn run_round(
         &mut self,
         round: &Round,
-        settings: &impl Fn(&Row) -> Vec<bool>,
+        settings: &impl Fn(&RoundBlock) -> Vec<bool>,
         source: &mut BlockSource<'_, '_>,
     ) -> Result<Option<Vec<BlockFigures>>, Error> {
         let budget_ns = self.plan.map_or(0, |plan| plan.budget_ns);
@@ -203,7 +204,7 @@ mod tests {
         assert!(slow.rounds < quick.rounds, "{slow:?}");
         let (clock_ns, _, progress, screening, proof) = played(slow, 4 * S, |_| 4 * S);
         assert!(clock_ns <= budget_ns && progress.slower_note().is_none(), "{clock_ns} {progress:?}");
-        assert_eq!(screening.found()[0].judgement(), SettingVerdict::Helps, "{screening:?}");
-        assert!(proof.is_some_and(|proof| proof.found()[0].judgement() == SettingVerdict::Helps));
+        assert_eq!(screening.results()[0].judgement(), SettingVerdict::Helps, "{screening:?}");
+        assert!(proof.is_some_and(|proof| proof.results()[0].judgement() == SettingVerdict::Helps));
     }
 }

@@ -6,7 +6,7 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::{CpuSet, Error, TaskRun, TaskSpec, Watched};
 
 use crate::record::record_watched;
-use crate::watch::{NotWatched, Target, Watch, WatchRequest};
+use crate::watch::{NotWatched, Target, ThreadWatch, WatchRequest};
 
 /// Time of the first search for periodic threads, and number of their periods that the search in each block
 /// lasts.
@@ -30,26 +30,26 @@ pub struct RunningThread {
 impl RunningThread {
     /// Finds the one periodic thread of this name.
     pub(super) fn find(name: &str, interrupted: &AtomicBool) -> Result<Self, Error> {
-        let watch = Watch::find(&watch_request(name, FIND_NS, None), interrupted)?;
+        let watch = ThreadWatch::find(&watch_request(name, FIND_NS, None), interrupted)?;
         let task = only_task(name, &watch.info().tasks)?;
         let cpus = task.granted.iter().flat_map(|granted| granted.cpus.iter().copied()).collect();
-        let watched = task.watched.clone().ok_or_else(|| not_one_thread(name, 0))?;
+        let watched = task.watched.clone().ok_or_else(|| not_one_thread_error(name, 0))?;
         Ok(RunningThread { task: task.spec.clone(), cpus, watched })
     }
 
-    /// Watches it for this time.
+    /// Watches the thread for this time.
     pub(super) fn measure(&self, duration_ns: i64, interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
         let find_ns = self.task.period_ns.saturating_mul(PERIODS).clamp(LEAST_FIND_NS, FIND_NS);
         let request = watch_request(&self.task.name, find_ns, Some(duration_ns));
         let mut tries = 1;
         let watch = loop {
-            match Watch::find(&request, interrupted) {
+            match ThreadWatch::find(&request, interrupted) {
                 Err(error) if error.is(NotWatched::NotPeriodic) && tries < MAX_TRIES => tries += 1,
                 found => break found?,
             }
         };
         only_task(&self.task.name, &watch.info().tasks)?;
-        record_watched(watch, None, &mut |_| (), interrupted)?.whole()
+        record_watched(watch, None, &mut |_| (), interrupted)?.require_complete()
     }
 }
 
@@ -57,16 +57,16 @@ fn watch_request(name: &str, find_ns: i64, duration_ns: Option<i64>) -> WatchReq
     WatchRequest { target: Target::Thread(name.into()), find_ns, duration_ns, command: Vec::new() }
 }
 
-fn not_one_thread(name: &str, found: usize) -> Error {
+fn not_one_thread_error(name: &str, found: usize) -> Error {
     Error::bad_use(format!(
         "{found} periodic threads are named {name:?}: one can be tuned at a time, so give it a name of its own"
     ))
 }
 
-/// The only task: figures of several are no figure of one.
+/// Returns the only task, or an error if there are none or several.
 fn only_task<'a>(name: &str, tasks: &'a [TaskRun]) -> Result<&'a TaskRun, Error> {
     match tasks {
         [task] => Ok(task),
-        _ => Err(not_one_thread(name, tasks.len())),
+        _ => Err(not_one_thread_error(name, tasks.len())),
     }
 }

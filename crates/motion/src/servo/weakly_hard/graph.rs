@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nalgebra::DMatrix;
 
-use crate::servo::weakly_hard_requirement::WeaklyHard;
+use super::requirement::WeaklyHard;
 
 /// One way the loop can go on: a job, a killed job, or several periods with one late output.
 #[derive(Debug, Clone, PartialEq)]

@@ -94,7 +94,7 @@ pub fn growth_bounds(graph: &StepGraph, aim: StoppingRule) -> GrowthBounds {
     growth_bounds_within(graph, aim, MOST_WALKS)
 }
 
-/// Bounds for the sake of their norms, with few walks.
+/// Growth bounds after few walks, for their norms rather than for tight bounds.
 pub(super) fn growth_bounds_by_norms(graph: &StepGraph, aim: StoppingRule) -> GrowthBounds {
     growth_bounds_within(graph, aim, FEW_WALKS)
 }
@@ -108,7 +108,7 @@ fn growth_bounds_within(graph: &StepGraph, aim: StoppingRule, most_walks: usize)
     let done = growth_bound(graph, &joined) < goal || aim == StoppingRule::Decide && word.growth > SHRINKS;
     let factors = if done { joined } else { minimise_growth_bound(graph, joined, goal) };
     let mut search = BranchAndBound { word, ..BranchAndBound::new(graph, factors, aim, most_walks) };
-    let (upper, leaves) = search.search();
+    let (upper, leaves) = search.branch_and_bound();
     let certificate = Certificate { factors: search.factors, leaves, bound: upper };
     GrowthBounds { lower: search.word.growth, upper, word: search.word.arcs, certificate }
 }
@@ -120,14 +120,14 @@ pub(super) struct GrowingWalk {
     pub(super) arcs: Vec<usize>,
 }
 
-/// A closed walk that grows much, looked for by the norm in which periods that are not missed shrink.
+/// Closed walk that grows much, found by a beam search with the norm in which periods that are not missed shrink.
 pub(super) fn likely_growing_walk(graph: &StepGraph) -> GrowingWalk {
     let met = (0..graph.steps.len()).filter(|step| !graph.steps[*step].missed.contains(&true));
     let arcs = met.map(|step| Transition { from: 0, to: 0, step }).collect();
     let norm = norms_by_joins(&StepGraph { nodes: 1, arcs, steps: graph.steps.clone() });
     let factors = norm.iter().cycle().take(graph.nodes).cloned().collect();
     let mut search = BranchAndBound::new(graph, factors, StoppingRule::Decide, 0);
-    search.search_likely_walks();
+    search.beam_search();
     search.word
 }
 
@@ -176,7 +176,8 @@ impl<'a> BranchAndBound<'a> {
         }
     }
 
-    fn extensions(&self, walk: &Walk) -> Vec<Walk> {
+    /// Walks that go on from this one by one arc each.
+    fn extended_walks(&self, walk: &Walk) -> Vec<Walk> {
         let graph = self.graph;
         let mut found = Vec::new();
         for (number, arc) in graph.arcs_from(walk.end) {
@@ -191,7 +192,7 @@ impl<'a> BranchAndBound<'a> {
         found
     }
 
-    /// Raises the lower bound by those of the walks that are closed.
+    /// Raises the lower bound to the growth of a closed walk among these, if that is larger.
     fn raise_lower_bound(&mut self, walks: &[Walk]) {
         for walk in walks.iter().filter(|walk| walk.end == walk.start) {
             if walk.last > self.word.growth {
@@ -204,8 +205,8 @@ impl<'a> BranchAndBound<'a> {
         }
     }
 
-    /// Closed walks among those that grow most: a higher lower bound spares many others.
-    fn search_likely_walks(&mut self) {
+    /// Raises the lower bound by a beam search for closed walks that grow much, which spares many others.
+    fn beam_search(&mut self) {
         const KEPT: usize = 8;
         let length = (2 * self.graph.nodes + 4).min(40);
         // Every closed walk passes one of these: behind a miss, or where none is remembered and none comes.
@@ -218,7 +219,7 @@ impl<'a> BranchAndBound<'a> {
         for node in begin {
             let mut open = vec![self.empty_walk(node)];
             for _ in 0..length {
-                let mut longer: Vec<Walk> = open.iter().flat_map(|walk| self.extensions(walk)).collect();
+                let mut longer: Vec<Walk> = open.iter().flat_map(|walk| self.extended_walks(walk)).collect();
                 longer.sort_by(|a, b| b.last.total_cmp(&a.last));
                 longer.truncate(KEPT);
                 self.raise_lower_bound(&longer);
@@ -227,12 +228,13 @@ impl<'a> BranchAndBound<'a> {
         }
     }
 
-    fn search(&mut self) -> (f64, Vec<(usize, Vec<usize>)>) {
+    /// Upper bound of the growth, and the walks that prove it: the first node and the arcs of each.
+    fn branch_and_bound(&mut self) -> (f64, Vec<(usize, Vec<usize>)>) {
         let mut open: Vec<Walk> = (0..self.graph.nodes).map(|node| self.empty_walk(node)).collect();
         let mut leaves: Vec<Walk> = Vec::new();
         let mut looked = 0;
         while !open.is_empty() && looked < self.most_walks {
-            let longer: Vec<Walk> = open.iter().flat_map(|walk| self.extensions(walk)).collect();
+            let longer: Vec<Walk> = open.iter().flat_map(|walk| self.extended_walks(walk)).collect();
             self.raise_lower_bound(&longer);
             looked += longer.len();
             let enough = sufficient_growth(self.aim, self.word.growth);
@@ -293,7 +295,7 @@ impl Certificate {
 mod tests {
     use super::*;
     use crate::servo::weakly_hard::graph::Step;
-    use crate::servo::weakly_hard_requirement::WeaklyHard;
+    use crate::servo::weakly_hard::requirement::WeaklyHard;
 
     fn graph(misses: u32, of: u32, hit: &DMatrix<f64>, miss: &DMatrix<f64>) -> StepGraph {
         let step = |map: &DMatrix<f64>, missed| Step { map: map.clone(), missed: vec![missed] };

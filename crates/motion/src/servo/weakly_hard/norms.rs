@@ -247,7 +247,7 @@ fn minimise_by_lbfgs(
 mod tests {
     use super::*;
     use crate::servo::weakly_hard::graph::Step;
-    use crate::servo::weakly_hard_requirement::WeaklyHard;
+    use crate::servo::weakly_hard::requirement::WeaklyHard;
 
     fn shears() -> StepGraph {
         let step =

@@ -9,8 +9,8 @@ use super::guarantee::{
     likely_growing_walk,
 };
 use super::norms::growth_bound;
+use super::requirement::WeaklyHard;
 use crate::servo::markov_chain::balancing_scale;
-use crate::servo::weakly_hard_requirement::WeaklyHard;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

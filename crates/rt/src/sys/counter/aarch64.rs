@@ -15,6 +15,6 @@ pub(super) fn read() -> i64 {
 }
 
 /// The architecture promises a constant rate.
-pub(super) fn unusable() -> Option<Error> {
+pub(super) fn unusable_reason() -> Option<Error> {
     None
 }

@@ -17,6 +17,6 @@ pub fn read() -> i64 {
 pub const NAME: &str = processor::NAME;
 
 /// Reason why the counter cannot serve as a clock on this machine; `None` if it can.
-pub fn unusable() -> Option<Error> {
-    processor::unusable()
+pub fn unusable_reason() -> Option<Error> {
+    processor::unusable_reason()
 }

@@ -9,6 +9,6 @@ pub(super) fn read() -> i64 {
     super::super::time::now_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
-pub(super) fn unusable() -> Option<Error> {
+pub(super) fn unusable_reason() -> Option<Error> {
     Some(Error::not_measured("jitterlab knows no counter of this processor that a program may read"))
 }

@@ -15,7 +15,7 @@ pub(super) fn read() -> i64 {
 }
 
 /// CPUID leaf 8000_0007h, EDX bit 8: the counter runs at a constant rate in all power states.
-pub(super) fn unusable() -> Option<Error> {
+pub(super) fn unusable_reason() -> Option<Error> {
     let advanced = __cpuid(0x8000_0000).eax >= 0x8000_0007;
     let invariant = advanced && __cpuid(0x8000_0007).edx & (1 << 8) != 0;
     (!invariant).then_some(Error::not_measured(

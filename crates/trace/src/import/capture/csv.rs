@@ -2,14 +2,14 @@
 //! own each has a line for each time, and a column for each channel.
 
 use super::super::text::{decimal_ns, lines};
-use super::super::{Hints, Import, Input, Mistake, Peer};
+use super::super::{Hints, Import, ImportError, Importer, Input};
 use super::sigrok::rate_hz;
 use super::{Captured, Channel, threshold};
 use crate::error::Unreadable;
 
-pub(in crate::import) const PEER: Peer = Peer {
+pub(in crate::import) const IMPORTER: Importer = Importer {
     name: "captures (CSV)",
-    recognise: |input| !matches!(head(input.text, &Hints::default()), Ok(None)),
+    recognise: |input| !matches!(parse_head(input.text, &Hints::default()), Ok(None)),
     parse: |input, hints| read(input, hints)?.import(hints),
 };
 
@@ -51,7 +51,7 @@ fn channel_names(cells: &[&str]) -> Vec<String> {
     cells.iter().filter(|cell| !cell.is_empty()).map(name).collect()
 }
 
-fn head(text: &str, hints: &Hints) -> Result<Option<Head>, Mistake> {
+fn parse_head(text: &str, hints: &Hints) -> Result<Option<Head>, ImportError> {
     let first: Vec<Vec<&str>> = text.lines().take(PREAMBLE).map(cells).collect();
     let is = |line: usize, word: &str| {
         first.get(line).and_then(|cells| cells.first()).is_some_and(|cell| cell.eq_ignore_ascii_case(word))
@@ -90,15 +90,15 @@ fn head(text: &str, hints: &Hints) -> Result<Option<Head>, Mistake> {
 }
 
 /// `X,CH1,Start,Increment` with its values in the line below: the lines are numbered, the times follow.
-fn rigol_head(first: &[Vec<&str>]) -> Result<Head, Mistake> {
+fn rigol_head(first: &[Vec<&str>]) -> Result<Head, ImportError> {
     let value = |name: &str| {
         let column = first.first()?.iter().position(|cell| cell.eq_ignore_ascii_case(name))?;
         Some((column, *first.get(1)?.get(column)?))
     };
     let ns = |(column, cell): (usize, &str)| {
-        let not = || Unreadable::not(cell, "a number").at(2);
+        let not = || Unreadable::unexpected(cell, "a number").at_line(2);
         decimal_ns(cell, SECOND_NS).ok_or_else(not)?;
-        Ok::<_, Mistake>((column, cell.parse::<f64>().unwrap_or(0.0) * 1e9))
+        Ok::<_, ImportError>((column, cell.parse::<f64>().unwrap_or(0.0) * 1e9))
     };
     let (start, increment) = value("Start").zip(value("Increment")).ok_or(Unreadable::NoTimes)?;
     let ((column, first_ns), (_, step_ns)) = (ns(start)?, ns(increment)?);
@@ -107,7 +107,7 @@ fn rigol_head(first: &[Vec<&str>]) -> Result<Head, Mistake> {
 }
 
 /// `sigrok-cli -O csv`, with times (`-O csv:time=true`) or without; comments such as `; Samplerate: 500 kHz` come first.
-fn sigrok_head(text: &str, hints: &Hints) -> Result<Head, Mistake> {
+fn sigrok_head(text: &str, hints: &Hints) -> Result<Head, ImportError> {
     let comments = || text.lines().map_while(|line| line.strip_prefix(';'));
     let said = |name: &str| {
         let mut all = comments().filter_map(|line| line.trim_start().split_once(": "));
@@ -136,8 +136,9 @@ fn sigrok_head(text: &str, hints: &Hints) -> Result<Head, Mistake> {
     Ok(Head { tool: "sigrok", names, first, times, line })
 }
 
-pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
-    let Head { tool, names, first, times, line } = head(input.text, hints)?.ok_or(Unreadable::Nothing)?;
+pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, ImportError> {
+    let Head { tool, names, first, times, line } =
+        parse_head(input.text, hints)?.ok_or(Unreadable::Nothing)?;
     let (mut times_ns, mut columns) = (Vec::<i64>::new(), vec![Vec::<f64>::new(); names.len()]);
     for (number, line) in lines(input.text).skip(line) {
         let mut cells = line.split(',').map(str::trim);
@@ -149,21 +150,23 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
         let at = match times {
             Times::First { unit_ns } => {
                 let cell = cells.next().unwrap_or_default();
-                decimal_ns(cell, unit_ns).ok_or_else(|| Unreadable::not(cell, "a number").at(number))?
+                decimal_ns(cell, unit_ns)
+                    .ok_or_else(|| Unreadable::unexpected(cell, "a number").at_line(number))?
             }
             Times::EvenlySpaced { first_ns, step_ns } => {
                 (first_ns + step_ns * times_ns.len() as f64).round() as i64
             }
         };
         if times_ns.last().is_some_and(|before| *before > at) {
-            return Err(Unreadable::Backwards.at(number));
+            return Err(Unreadable::Backwards.at_line(number));
         }
         times_ns.push(at);
         for column in &mut columns {
-            let cell =
-                values.next().ok_or_else(|| Unreadable::not(line, "a row with all columns").at(number))?;
+            let cell = values
+                .next()
+                .ok_or_else(|| Unreadable::unexpected(line, "a row with all columns").at_line(number))?;
             let value = cell.parse::<f64>().ok().filter(|value| value.is_finite());
-            column.push(value.ok_or_else(|| Unreadable::not(cell, "a number").at(number))?);
+            column.push(value.ok_or_else(|| Unreadable::unexpected(cell, "a number").at_line(number))?);
         }
     }
     let mut import = Import::new(tool, "capture");
@@ -175,7 +178,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
             channel
         } else {
             let samples = times_ns.iter().map(|at| *at as f64).zip(values).collect();
-            threshold::channel(&mut import, &name, &samples, hints.capture.threshold)
+            threshold::channel_of_voltage(&mut import, &name, &samples, hints.capture.threshold)
         }
     };
     let channels = names.into_iter().zip(columns).map(channel).collect();

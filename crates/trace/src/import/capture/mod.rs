@@ -15,14 +15,15 @@ use jitterlab_model::edge::LevelChange;
 use jitterlab_model::{Activation, EdgeKind, Error, Flags, Gap, Warning};
 
 use super::starts::{self, Span};
-use super::{Hints, Import, Input, Measured, Mistake, Peer, TaskDetails};
+use super::{Hints, Import, ImportError, Importer, Input, Measured, TaskDetails};
 use crate::error::Unreadable;
 
 pub use packets::PacketFilter;
 pub use threshold::Threshold;
 
-/// Every format.
-pub(super) const FORMATS: [Peer; 5] = [vcd::PEER, sigrok::PEER, csv::PEER, saleae_binary::PEER, pcap::PEER];
+/// Importers of captures.
+pub(super) const FORMATS: [Importer; 5] =
+    [vcd::IMPORTER, sigrok::IMPORTER, csv::IMPORTER, saleae_binary::IMPORTER, pcap::IMPORTER];
 
 /// The user's statements about a capture.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +72,7 @@ impl Channel {
 }
 
 /// Checks that the channels together have not too many edges.
-fn check_edges<'a>(channels: impl IntoIterator<Item = &'a Channel>) -> Result<(), Mistake> {
+fn check_edges<'a>(channels: impl IntoIterator<Item = &'a Channel>) -> Result<(), ImportError> {
     match channels.into_iter().map(|channel| channel.changes.len()).sum() {
         0..=EDGES => Ok(()),
         _ => Err(Unreadable::TooMany { what: "edges", most: EDGES }.into()),
@@ -91,12 +92,12 @@ struct Captured {
 
 impl Captured {
     /// Makes the activations of channels from their edges.
-    fn from_edges(import: Import, channels: Vec<Channel>, hints: &Hints) -> Result<Self, Mistake> {
+    fn from_edges(import: Import, channels: Vec<Channel>, hints: &Hints) -> Result<Self, ImportError> {
         check_edges(&channels)?;
         let end_ns = channels.iter().map(|channel| channel.until).max();
         let edge = hints.capture.edge;
         let channels = channels.into_iter().map(|channel| {
-            let each = edge.spans(channel.changes).into_iter();
+            let each = edge.activation_spans(channel.changes).into_iter();
             let end = |end_ns| (edge != EdgeKind::Both).then_some(end_ns);
             (channel.name, each.map(|(start_ns, end_ns)| Span { start_ns, end_ns: end(end_ns) }).collect())
         });
@@ -104,7 +105,7 @@ impl Captured {
     }
 
     /// Keeps the channels that the user named, or all that show enough activations.
-    fn select_channels(mut self, hints: &Hints) -> Result<Self, Mistake> {
+    fn select_channels(mut self, hints: &Hints) -> Result<Self, ImportError> {
         let wanted = &hints.capture.channels;
         if let Some(missing) =
             wanted.iter().find(|wanted| self.channels.iter().all(|(name, _)| name != *wanted))
@@ -143,35 +144,35 @@ impl Captured {
     }
 
     /// Imports its channels as tasks.
-    fn import(self, hints: &Hints) -> Result<Import, Mistake> {
+    fn import(self, hints: &Hints) -> Result<Import, ImportError> {
         let Captured { mut import, channels, end_ns } = self.select_channels(hints)?;
         for (name, spans) in channels {
-            task(&mut import, name, &spans, end_ns, hints)?;
+            import_channel(&mut import, name, &spans, end_ns, hints)?;
         }
         Ok(import)
     }
 }
 
 /// Imports one channel as a task.
-fn task(
+fn import_channel(
     import: &mut Import,
     name: String,
     spans: &[Span],
     end_ns: Option<i64>,
     hints: &Hints,
-) -> Result<(), Mistake> {
+) -> Result<(), ImportError> {
     if spans.windows(2).any(|pair| pair[1].start_ns < pair[0].start_ns) {
         return Err(Unreadable::Backwards.into());
     }
     let said = hints.period_ns();
     let usual = said
-        .or_else(|| starts::usual_distance_ns(spans.iter().map(|span| span.start_ns), None))
+        .or_else(|| starts::typical_interval_ns(spans.iter().map(|span| span.start_ns), None))
         .ok_or(Unreadable::NoPeriod)?;
     if hints.capture.raw {
-        let details = TaskDetails::new(name, import.period(Some(usual), hints, usual))
-            .lacks(Gap::Phase)
-            .lacks(Gap::Missed);
-        import.task(details, Measured::Rows(due_at_start(spans)));
+        let details = TaskDetails::new(name, import.period_or_default(Some(usual), hints, usual))
+            .with_gap(Gap::Phase)
+            .with_gap(Gap::Missed);
+        import.add_task(details, Measured::Rows(due_at_start(spans)));
         return Ok(());
     }
     let rows = fit_grid(spans, usual);
@@ -186,12 +187,12 @@ fn task(
         let since_ns = last.start_ns.saturating_sub(first.start_ns);
         import.warn(Warning::SilentToEnd { task: name.clone(), since_ns, silent_ns });
     }
-    let details = TaskDetails::new(name, import.period(Some(period_ns), hints, period_ns));
+    let details = TaskDetails::new(name, import.period_or_default(Some(period_ns), hints, period_ns));
     let details = if spans.iter().all(|span| span.end_ns.is_some()) { details.with_ends() } else { details };
     // A due time without a pulse may have been missed, or served without one.
     let has_holes = rows.iter().flatten().any(|row| row.flags.contains(Flags::AFTER_GAP));
-    let details = if has_holes || is_silent { details.lacks(Gap::Missed) } else { details };
-    import.starts(details, spans, rows);
+    let details = if has_holes || is_silent { details.with_gap(Gap::Missed) } else { details };
+    import.add_starts(details, spans, rows);
     Ok(())
 }
 
@@ -214,7 +215,7 @@ fn mean_distance_ns(rows: &[Activation]) -> Option<i64> {
     Some((last.due_ns - first.due_ns + steps / 2) / steps)
 }
 
-/// Starts on the grid that fits them best, whose clock is another than that of the capture: the earliest counts as punctual.
+/// Fits the grid of due times to the starts by least squares: the earliest start counts as punctual.
 /// `None` where it is not plain which due time a start belongs to.
 fn fit_grid(spans: &[Span], usual_ns: i64) -> Option<Vec<Activation>> {
     let first_ns = spans.first()?.start_ns;
@@ -231,7 +232,7 @@ fn fit_grid(spans: &[Span], usual_ns: i64) -> Option<Vec<Activation>> {
         before = span.start_ns;
         points.push((index, span.start_ns.checked_sub(first_ns)? as f64));
     }
-    let (offset, slope) = starts::line(&points)?;
+    let (offset, slope) = starts::least_squares_line(&points)?;
     let late = |(index, at): &(u64, f64)| at - (offset + slope * *index as f64);
     let earliest = points.iter().map(late).fold(f64::INFINITY, f64::min);
     let latest = points.iter().map(late).fold(f64::NEG_INFINITY, f64::max);

@@ -82,7 +82,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Sender and receiver as `address:port` if it is the first of a UDP datagram's.
-    pub(super) fn udp(&self) -> Option<[(String, u16); 2]> {
+    pub(super) fn udp_endpoints(&self) -> Option<[(String, u16); 2]> {
         const UDP: u8 = 17;
         let (addresses, ports) = match self.ethertype {
             0x0800 => {
@@ -136,7 +136,7 @@ mod tests {
         let mut ip = [0u8; 40];
         ip[12..14].copy_from_slice(&[8, 0]);
         for length in 14..40 {
-            let _ = Frame::from_bytes(&ip[..length]).map(|frame| frame.udp());
+            let _ = Frame::from_bytes(&ip[..length]).map(|frame| frame.udp_endpoints());
         }
     }
 }

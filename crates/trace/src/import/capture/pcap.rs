@@ -6,15 +6,15 @@ use jitterlab_model::Error;
 use pcap_parser::{Block, LegacyPcapSlice, Linktype, PcapBlockOwned, PcapError, PcapNGSlice};
 
 use super::super::starts::Span;
-use super::super::{Hints, Import, Input, Mistake, Peer};
+use super::super::{Hints, Import, ImportError, Importer, Input};
 use super::Captured;
 use super::packets::{Frame, Mac, PacketFilter};
 use crate::error::Unreadable;
 
-pub(in crate::import) const PEER: Peer = Peer {
+pub(in crate::import) const IMPORTER: Importer = Importer {
     name: "packet capture (pcap)",
     recognise: |input| MAGICS.iter().chain([&PCAPNG]).any(|magic| input.bytes.starts_with(magic)),
-    parse: |input, hints| streams(&read(input)?, hints)?.import(hints),
+    parse: |input, hints| packet_streams(&read(input)?, hints)?.import(hints),
 };
 
 /// First bytes of the older format, by the order of its bytes and the unit of its times.
@@ -28,7 +28,7 @@ const PROFINET: u16 = 0x8892;
 /// A packet and when it was seen.
 type Packet<'a> = (i64, &'a [u8]);
 
-fn ethernet(link: Linktype) -> Result<(), Mistake> {
+fn check_ethernet(link: Linktype) -> Result<(), ImportError> {
     match link.0 {
         _ if link == Linktype::ETHERNET => Ok(()),
         link => Err(Error::damaged(format!(
@@ -45,20 +45,20 @@ struct Clock {
 }
 
 impl Clock {
-    fn ns(&self, count: u64) -> Option<i64> {
+    fn timestamp_ns(&self, count: u64) -> Option<i64> {
         let ns = u128::from(count) * 1_000_000_000 / u128::from(self.per_second);
         let ns = i64::try_from(ns).ok()?.checked_add(self.offset_s.checked_mul(1_000_000_000)?)?;
         (ns.abs() < i64::MAX / 4).then_some(ns)
     }
 }
 
-fn read<'a>(input: &Input<'a>) -> Result<Vec<Packet<'a>>, Mistake> {
+fn read<'a>(input: &Input<'a>) -> Result<Vec<Packet<'a>>, ImportError> {
     if input.bytes.starts_with(&PCAPNG) {
         let blocks = PcapNGSlice::from_slice(input.bytes).map_err(|_| Unreadable::Cut)?;
         return packets(blocks, Vec::new());
     }
     let blocks = LegacyPcapSlice::from_slice(input.bytes).map_err(|_| Unreadable::Cut)?;
-    ethernet(blocks.header.network)?;
+    check_ethernet(blocks.header.network)?;
     let per_second = if blocks.header.is_nanosecond_precision() { 1_000_000_000 } else { 1_000_000 };
     packets(blocks, vec![Clock { per_second, offset_s: 0 }])
 }
@@ -67,7 +67,7 @@ fn read<'a>(input: &Input<'a>) -> Result<Vec<Packet<'a>>, Mistake> {
 fn packets<'a, E>(
     blocks: impl Iterator<Item = Result<PcapBlockOwned<'a>, pcap_parser::nom::Err<PcapError<E>>>>,
     mut clocks: Vec<Clock>,
-) -> Result<Vec<Packet<'a>>, Mistake> {
+) -> Result<Vec<Packet<'a>>, ImportError> {
     use pcap_parser::nom::Err as Stop;
     let mut packets: Vec<Packet> = Vec::new();
     let mut sections = 0;
@@ -87,14 +87,14 @@ fn packets<'a, E>(
                 (packet.if_id, count, &packet.data[..length])
             }
             Ok(PcapBlockOwned::NG(Block::SectionHeader(_))) if sections == 1 => {
-                return Err(Unreadable::Second.into());
+                return Err(Unreadable::SecondMeasurement.into());
             }
             Ok(PcapBlockOwned::NG(Block::SectionHeader(_))) => {
                 sections += 1;
                 continue;
             }
             Ok(PcapBlockOwned::NG(Block::InterfaceDescription(interface))) => {
-                ethernet(interface.linktype)?;
+                check_ethernet(interface.linktype)?;
                 let per_second =
                     interface.ts_resolution().filter(|each| *each > 0).ok_or(Unreadable::Samples)?;
                 clocks.push(Clock { per_second, offset_s: interface.ts_offset() });
@@ -109,7 +109,7 @@ fn packets<'a, E>(
             Err(_) => return Err(Unreadable::Samples.into()),
         };
         let clock = usize::try_from(clock).ok().and_then(|at| clocks.get(at));
-        packets.push((clock.and_then(|clock| clock.ns(count)).ok_or(Unreadable::Samples)?, data));
+        packets.push((clock.and_then(|clock| clock.timestamp_ns(count)).ok_or(Unreadable::Samples)?, data));
     }
     Ok(packets)
 }
@@ -133,36 +133,37 @@ impl Streams {
     }
 }
 
-fn streams(packets: &[Packet], hints: &Hints) -> Result<Captured, Mistake> {
+fn packet_streams(packets: &[Packet], hints: &Hints) -> Result<Captured, ImportError> {
     let frames: Vec<(i64, Frame)> =
         packets.iter().filter_map(|(at, bytes)| Some((*at, Frame::from_bytes(bytes)?))).collect();
     let usual =
         || [ETHERCAT, PROFINET].into_iter().find(|number| frames.iter().any(|(_, f)| f.ethertype == *number));
     let filter = hints.capture.packets.or_else(|| usual().map(PacketFilter::EtherType));
     let filter = filter.ok_or_else(|| {
-        let found = most(&frames);
+        let found = most_frequent_packets(&frames);
         Error::damaged(format!("which packets are meant? Name them with --packets; most are {found}"))
     })?;
     let mut streams = Streams::default();
     for (at, frame) in &frames {
         match filter {
             PacketFilter::EtherType(number) if number == frame.ethertype => {
-                of_sender(&mut streams, *at, frame);
+                add_sender_frame(&mut streams, *at, frame);
             }
             PacketFilter::Mac(sender) if sender == frame.sender => {
                 streams.begin(Mac(frame.sender).to_string(), *at);
             }
-            PacketFilter::Udp(port) => of_port(&mut streams, *at, frame, port),
+            PacketFilter::Udp(port) => add_udp_frame(&mut streams, *at, frame, port),
             _ => {}
         }
     }
     let import = Import::new("a packet capture", "capture");
-    let channels = streams.each.into_iter().map(|(name, spans)| (name, answered(spans))).collect();
+    let channels =
+        streams.each.into_iter().map(|(name, spans)| (name, without_unanswered_end(spans))).collect();
     Ok(Captured { import, channels, end_ns: None })
 }
 
-/// A cycle without its answer at the end was cut off; where others have none either, ends are not known.
-fn answered(mut spans: Vec<Span>) -> Vec<Span> {
+/// Drops a last cycle without an answer if others have one: the capture cut it off.
+fn without_unanswered_end(mut spans: Vec<Span>) -> Vec<Span> {
     if spans.iter().any(|span| span.end_ns.is_some())
         && spans.last().is_some_and(|last| last.end_ns.is_none())
     {
@@ -171,7 +172,7 @@ fn answered(mut spans: Vec<Span>) -> Vec<Span> {
     spans
 }
 
-fn of_sender(streams: &mut Streams, at: i64, frame: &Frame) {
+fn add_sender_frame(streams: &mut Streams, at: i64, frame: &Frame) {
     /// Set in the sender's address by the first EtherCAT slave that a frame passes.
     const LOCAL: u8 = 2;
     if frame.ethertype == PROFINET {
@@ -193,8 +194,8 @@ fn of_sender(streams: &mut Streams, at: i64, frame: &Frame) {
     }
 }
 
-fn of_port(streams: &mut Streams, at: i64, frame: &Frame, port: u16) {
-    let Some([(from, from_port), (to, to_port)]) = frame.udp() else { return };
+fn add_udp_frame(streams: &mut Streams, at: i64, frame: &Frame, port: u16) {
+    let Some([(from, from_port), (to, to_port)]) = frame.udp_endpoints() else { return };
     if to_port == port {
         streams.begin(format!("{from}:{from_port}"), at);
     } else if from_port == port {
@@ -209,10 +210,10 @@ fn of_port(streams: &mut Streams, at: i64, frame: &Frame, port: u16) {
 }
 
 /// The most frequent packets, as filters would name them.
-fn most(frames: &[(i64, Frame)]) -> String {
+fn most_frequent_packets(frames: &[(i64, Frame)]) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (_, frame) in frames {
-        let name = match frame.udp() {
+        let name = match frame.udp_endpoints() {
             Some([_, (_, port)]) => PacketFilter::Udp(port),
             None => PacketFilter::EtherType(frame.ethertype),
         };

@@ -8,12 +8,12 @@ use jitterlab_model::Error;
 use jitterlab_model::bounds::VOLTAGES;
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 
-use super::super::{Hints, Import, Input, LONGEST, Mistake, Peer};
+use super::super::{Hints, Import, ImportError, Importer, Input, LONGEST};
 use super::{Captured, Channel, check_edges, threshold};
 use crate::error::Unreadable;
 
-pub(in crate::import) const PEER: Peer =
-    Peer { name: "sigrok session", recognise, parse: |input, hints| read(input, hints)?.import(hints) };
+pub(in crate::import) const IMPORTER: Importer =
+    Importer { name: "sigrok session", recognise, parse: |input, hints| read(input, hints)?.import(hints) };
 
 /// The files of a session.
 struct Archive<'a> {
@@ -22,7 +22,7 @@ struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    fn open(bytes: &'a [u8]) -> Result<Self, Mistake> {
+    fn open(bytes: &'a [u8]) -> Result<Self, ImportError> {
         let zip = ZipArchive::from_slice(bytes).map_err(|error| damaged(&error))?;
         let (mut files, mut begins_at) = (HashMap::new(), None);
         let mut entries = zip.entries();
@@ -34,13 +34,13 @@ impl<'a> Archive<'a> {
         }
         match begins_at {
             // Another archive stands before it.
-            Some(1..) => Err(Unreadable::Second.into()),
+            Some(1..) => Err(Unreadable::SecondMeasurement.into()),
             _ => Ok(Self { zip, files }),
         }
     }
 
     /// Unpacks a file, whose length and checksum are compared at its end; `None` if it is not there.
-    fn file(&self, name: &str) -> Result<Option<impl Read>, Mistake> {
+    fn open_entry(&self, name: &str) -> Result<Option<impl Read>, ImportError> {
         let Some((method, found)) = self.files.get(name.as_bytes()) else { return Ok(None) };
         let entry = self.zip.get_entry(*found).map_err(|error| damaged(&error))?;
         let unpacked: Box<dyn Read> = match *method {
@@ -70,7 +70,7 @@ pub(super) fn rate_hz(text: &str) -> Option<f64> {
     number.parse::<f64>().ok().map(|rate| rate * factor).filter(|rate| *rate > 0.0 && rate.is_finite())
 }
 
-fn damaged(error: &impl ToString) -> Mistake {
+fn damaged(error: &impl ToString) -> ImportError {
     Unreadable::Damaged { what: error.to_string() }.into()
 }
 
@@ -80,26 +80,26 @@ const LONGEST_METADATA: u64 = 1 << 20;
 const WIDEST: usize = 1 << 10;
 
 /// The description; `None` if it is not there.
-fn metadata(archive: &Archive) -> Result<Option<String>, Mistake> {
-    let Some(file) = archive.file("metadata")? else { return Ok(None) };
+fn read_metadata(archive: &Archive) -> Result<Option<String>, ImportError> {
+    let Some(file) = archive.open_entry("metadata")? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(LONGEST_METADATA).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Hands on the samples of `name`, in one file or in numbered parts, each sample of the same number of bytes, piece by
+/// Hands the samples of `name`, in one file or in numbered parts, each sample of the same number of bytes, piece by
 /// piece as they are unpacked: no more than `left` allows.
-fn samples(
+fn visit_samples(
     archive: &Archive,
     name: &str,
     width: usize,
     left: &mut u64,
-    mut visit: impl FnMut(&[u8]) -> Result<(), Mistake>,
-) -> Result<(), Mistake> {
+    mut visit: impl FnMut(&[u8]) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
     let parts = (1..).map(|part| format!("{name}-{part}"));
     let (mut piece, mut begun) = (vec![0; PIECE.next_multiple_of(width)], 0);
     for (part, name) in std::iter::once(name.to_owned()).chain(parts).enumerate() {
-        let Some(mut file) = archive.file(&name)? else { if part == 0 { continue } else { break } };
+        let Some(mut file) = archive.open_entry(&name)? else { if part == 0 { continue } else { break } };
         loop {
             let read = file.read(&mut piece[begun..]).map_err(|error| damaged(&error))?;
             if read == 0 {
@@ -121,12 +121,12 @@ fn samples(
 /// Unpacked at once.
 const PIECE: usize = 1 << 16;
 
-/// The changes of all channels in samples of this width, `at` their times.
-fn levels(
+/// Returns a function that records the level changes of all channels in samples of this width, `at` their times.
+fn level_recorder(
     probes: &mut [(usize, Channel)],
     width: usize,
     at: impl Fn(usize) -> f64,
-) -> impl FnMut(&[u8]) -> Result<(), Mistake> {
+) -> impl FnMut(&[u8]) -> Result<(), ImportError> {
     let (mut last, mut number) = (Vec::new(), 0);
     move |piece| {
         for sample in piece.chunks_exact(width) {
@@ -144,10 +144,10 @@ fn levels(
     }
 }
 
-pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
+pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, ImportError> {
     let archive = Archive::open(input.bytes)?;
     let mut left = LONGEST;
-    let metadata = metadata(&archive)?.ok_or(Unreadable::Cut)?;
+    let metadata = read_metadata(&archive)?.ok_or(Unreadable::Cut)?;
     // Older versions write blanks around it.
     let pair = |line: &'_ str| {
         line.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
@@ -174,13 +174,13 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
             }
             probes.push((bit, Channel::new(name)));
         }
-        samples(&archive, file, width, &mut left, levels(&mut probes, width, at))?;
+        visit_samples(&archive, file, width, &mut left, level_recorder(&mut probes, width, at))?;
         channels.extend(probes.into_iter().map(|(_, channel)| channel));
     }
     for (key, name) in pairs() {
         let Some(number) = key.strip_prefix("analog").and_then(|n| n.parse::<usize>().ok()) else { continue };
         let mut volts: threshold::Samples = Vec::new();
-        samples(&archive, &format!("analog-1-{number}"), 4, &mut left, |piece| {
+        visit_samples(&archive, &format!("analog-1-{number}"), 4, &mut left, |piece| {
             let each = piece.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes)));
             volts.extend((volts.len()..).map(at).zip(each));
             match volts.len() {
@@ -188,7 +188,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
                 _ => Err(Unreadable::TooMany { what: "samples of voltages", most: VOLTAGES }.into()),
             }
         })?;
-        channels.push(threshold::channel(&mut import, name, &volts, hints.capture.threshold));
+        channels.push(threshold::channel_of_voltage(&mut import, name, &volts, hints.capture.threshold));
     }
     Captured::from_edges(import, channels, hints)
 }

@@ -44,7 +44,7 @@ impl fmt::Display for Threshold {
 pub(super) type Samples = Vec<(f64, f64)>;
 
 /// The changes of a voltage's level; each lies where the line between two samples crosses the threshold.
-pub(super) fn channel(
+pub(super) fn channel_of_voltage(
     import: &mut Import,
     name: &str,
     samples: &Samples,
@@ -99,12 +99,12 @@ mod tests {
         let samples: Samples = volts.iter().enumerate().map(|(k, v)| (k as f64 * 1_000.0, *v)).collect();
         let mut import = Import::new("scope", "unknown");
         let threshold = "0.8V..2V".parse().unwrap();
-        let edges = channel(&mut import, "CH1", &samples, Some(threshold)).changes;
+        let edges = channel_of_voltage(&mut import, "CH1", &samples, Some(threshold)).changes;
         assert_eq!(edges.len(), 2, "{edges:?}");
         assert_eq!((edges[0].at, edges[0].high), (4_188, true));
         assert_eq!((edges[1].at, edges[1].high), (9_500, false));
         assert!(import.info.warnings.is_empty());
-        let found = channel(&mut import, "CH1", &samples, None);
+        let found = channel_of_voltage(&mut import, "CH1", &samples, None);
         assert_eq!((found.changes.len(), import.info.warnings.len()), (2, 1));
         for bad in ["", "high", "2V..1V", "nan", "1V..inf"] {
             assert!(bad.parse::<Threshold>().is_err(), "{bad}");

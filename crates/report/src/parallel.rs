@@ -1,0 +1,18 @@
+//! Work of a page on two processors.
+
+use std::panic::resume_unwind;
+use std::thread;
+
+/// Results of two computations, the second on another processor where a thread can be made.
+pub(crate) fn run_in_parallel<A, B: Send>(
+    first: impl FnOnce() -> A,
+    second: impl Fn() -> B + Sync,
+) -> (A, B) {
+    thread::scope(|scope| {
+        let beside = thread::Builder::new().spawn_scoped(scope, &second);
+        let first = first();
+        let second = beside
+            .map_or_else(|_| second(), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        (first, second)
+    })
+}
