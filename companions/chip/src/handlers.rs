@@ -51,13 +51,12 @@ impl HandlerStatistics {
         self.off_since = None;
     }
 
-    /// Returns the vector of the innermost running handler.
+    /// Vector of the innermost running handler.
     pub fn running_vector(&self) -> Option<u8> {
         self.running.last().map(|(vector, ..)| *vector)
     }
 
-    /// Records the entry of a handler at an address in bytes with a stack pointer, `latency` after its
-    /// interrupt was pending.
+    /// Records a handler's entry, `latency` after its interrupt was pending: address in bytes, stack pointer.
     pub fn record_entry(&mut self, vector: u8, cycle: u64, latency: u64, (handler, sp): (u32, u32)) {
         // Firmware that leaves handlers without a return would otherwise fill the memory.
         if self.running.len() < 64 {
@@ -119,7 +118,7 @@ impl HandlerStatistics {
         }
     }
 
-    /// Writes the statistics into the log; `vector_info` returns a vector's name, the number of its lost interrupts and the first one's time.
+    /// Moves the statistics into the log; `vector_info` gives a vector's name, lost interrupts and their first time.
     pub fn write_to_log<N: Into<String>>(
         &mut self,
         log: &mut Log,

@@ -212,7 +212,7 @@ pub struct Log {
     pub edges: Vec<Edge>,
     /// Interrupt entries, if requested.
     pub entries: Vec<HandlerEntry>,
-    /// HandlerStatistics and locks in order of their ends, if requested: the first [`Log::MAX_SPANS`] of them.
+    /// Handlers and locks in order of their ends, if requested: the first [`Log::MAX_SPANS`] of them.
     pub spans: Vec<Span>,
     /// Data that the firmware sent over its serial ports, in order.
     pub serial: Vec<u8>,

@@ -43,7 +43,7 @@ impl Stimulus {
         self.pin
     }
 
-    /// Returns the time in ns since reset and the level of change `number`, counted from 0.
+    /// Time in ns since reset and the level of change `number`, counted from 0.
     fn level_by_index(&self, number: u64) -> Option<(u64, bool)> {
         match &self.levels {
             Levels::Listed(levels) => levels.get(number as usize).copied(),
@@ -55,8 +55,8 @@ impl Stimulus {
         }
     }
 
-    /// Returns the time of the next level in periods of the oscillator: each is computed from its own time and
-    /// rounded up, so that errors do not accumulate.
+    /// Time of the next level in periods of the oscillator, rounded up; `u64::MAX` if there is none.
+    /// Each is computed from its own time, so that errors do not accumulate.
     pub(crate) fn next_change_time(&self, hz: u32) -> u64 {
         self.level_by_index(self.taken)
             .map_or(u64::MAX, |(ns, _)| (u128::from(ns) * u128::from(hz)).div_ceil(1_000_000_000) as u64)

@@ -48,8 +48,14 @@ pub const KINDS: [Kind; 6] = [
 pub const DEPENDENT: Kind =
     Kind { name: "dependent, 0.6, weekends 6 % faster", rho: 0.6, weekend: -0.06, ..PLAIN };
 
-/// Days of a machine; a restart every so many days, and a change from a day on.
-pub fn course(random: &mut Random, kind: Kind, days: i64, restarts: i64, change: (i64, f64)) -> DailySeries {
+/// Simulates a machine's values day by day, with a restart every so many days, and a change from a day on.
+pub fn simulated_series(
+    random: &mut Random,
+    kind: Kind,
+    days: i64,
+    restarts: i64,
+    change: (i64, f64),
+) -> DailySeries {
     let (mut level, mut noise) = (10.0 + random.normal() * 0.3, kind.sd * random.normal());
     (0..days)
         .map(|day| {
@@ -68,16 +74,16 @@ pub fn course(random: &mut Random, kind: Kind, days: i64, restarts: i64, change:
         .collect()
 }
 
-fn mean(course: &DailySeries, from: i64, to: i64) -> f64 {
-    let values: Vec<f64> = course.iter().filter(|day| (from..to).contains(&day.0)).map(|day| day.1).collect();
+fn mean(series: &DailySeries, from: i64, to: i64) -> f64 {
+    let values: Vec<f64> = series.iter().filter(|day| (from..to).contains(&day.0)).map(|day| day.1).collect();
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Change that an update seems to make on machines with four weeks before it and after it.
-pub fn update(random: &mut Random, kind: Kind, effect: f64, machines: usize) -> Option<GroupChange> {
+/// Simulates machines with four weeks before and after an update, and estimates the change it made.
+pub fn update_effect(random: &mut Random, kind: Kind, effect: f64, machines: usize) -> Option<GroupChange> {
     let pairs: Vec<(f64, f64)> = (0..machines)
         .map(|_| {
-            let of = course(random, kind, 56, 28, (28, effect.ln_1p()));
+            let of = simulated_series(random, kind, 56, 28, (28, effect.ln_1p()));
             (mean(&of, 0, 28).exp(), mean(&of, 28, 56).exp())
         })
         .collect();
@@ -105,15 +111,15 @@ impl Accused {
     }
 }
 
-/// Fleets of 100 machines, of which a fifth got slower by this much at its update.
-pub fn updates(random: &mut Random, kind: Kind, effect: f64, fleets: usize) -> Accused {
+/// Counts the accused in simulated fleets of 100, of which a fifth got slower by `effect` at its update.
+pub fn accused_updates(random: &mut Random, kind: Kind, effect: f64, fleets: usize) -> Accused {
     let mut all = Accused::default();
     for _ in 0..fleets {
         let machines: Vec<(DailySeries, bool)> = (0..100)
             .map(|machine| {
                 let is_guilty = machine < 20;
                 let change = if is_guilty { effect.ln_1p() } else { 0.0 };
-                (course(random, kind, 168, 28, (84, change)), is_guilty)
+                (simulated_series(random, kind, 168, 28, (84, change)), is_guilty)
             })
             .collect();
         let shift = |of: &DailySeries, at: i64| mean(of, at, at + 28) - mean(of, at - 28, at);
@@ -133,16 +139,23 @@ pub fn updates(random: &mut Random, kind: Kind, effect: f64, fleets: usize) -> A
     all
 }
 
-/// A model of steady machines, and how many of them are accused within a year.
-pub fn steady(random: &mut Random, kind: Kind, machines: usize) -> Option<(DailyModel, usize)> {
-    let courses: Vec<DailySeries> = (0..machines).map(|_| course(random, kind, 365, 0, (0, 0.0))).collect();
+/// Fits the model to simulated machines that do not change; returns it and how many it accuses in a year.
+pub fn steady_alarms(random: &mut Random, kind: Kind, machines: usize) -> Option<(DailyModel, usize)> {
+    let courses: Vec<DailySeries> =
+        (0..machines).map(|_| simulated_series(random, kind, 365, 0, (0, 0.0))).collect();
     let model = DailyModel::new(&courses)?;
     Some((model, courses.iter().filter(|of| first_alarm(of, &model).is_some()).count()))
 }
 
-/// Machines of a step on day 100 that are found within ten days of it.
-pub fn stepped(random: &mut Random, kind: Kind, model: &DailyModel, effect: f64, machines: usize) -> usize {
-    let courses = (0..machines).map(|_| course(random, kind, 200, 0, (100, effect.ln_1p())));
+/// Counts simulated machines with a step on day 100 that are found within ten days of it.
+pub fn detected_steps(
+    random: &mut Random,
+    kind: Kind,
+    model: &DailyModel,
+    effect: f64,
+    machines: usize,
+) -> usize {
+    let courses = (0..machines).map(|_| simulated_series(random, kind, 200, 0, (100, effect.ln_1p())));
     let days = courses.filter_map(|of| first_alarm(&of, model));
     days.filter(|(day, is_worse)| *is_worse && (95..110).contains(day)).count()
 }

@@ -118,7 +118,7 @@ impl FleetAnswer {
         queries: &[FIGURES, QUANTILES, ENVIRONMENTS, MACHINES, LEADING, SHIFTS],
     };
 
-    /// Judges the sums of an engine, for one purpose or for all.
+    /// Judges the machines by what an engine summed, for one purpose or for all, and sorts the worst first.
     pub fn new(response: &Response, purpose: Option<&Purpose>) -> Result<Self, Error> {
         let answers = &response.answers;
         let figures: Vec<FigureRow> = answers.rows(FIGURES)?;
@@ -138,7 +138,7 @@ impl FleetAnswer {
             let quantile =
                 quantiles.iter().find(|row| row.machine == first.machine && row.task == first.task);
             if let Some(machine) = machines.last_mut() {
-                machine.add_task(sum, quantile, purpose);
+                machine.add_and_judge_task(sum, quantile, purpose);
             }
         }
         for machine in &mut machines {
@@ -170,13 +170,18 @@ impl FleetAnswer {
     }
 }
 
-/// Order of verdicts: the worst tested purpose counts, an untested one only if none was tested.
+/// Key that sorts verdicts, the worst last: an untested purpose counts only if none was tested.
 fn severity(fitness: Fitness) -> (bool, Fitness) {
     (fitness != Fitness::CannotTell, fitness)
 }
 
 impl MachineAnswer {
-    fn add_task(&mut self, sum: &TaskSum, quantile: Option<&QuantileRow>, purpose: Option<&Purpose>) {
+    fn add_and_judge_task(
+        &mut self,
+        sum: &TaskSum,
+        quantile: Option<&QuantileRow>,
+        purpose: Option<&Purpose>,
+    ) {
         let summary = sum.summary();
         let bench =
             if sum.rows.iter().any(|row| row.source == "import") { Bench::Import } else { Bench::Host };
@@ -208,7 +213,7 @@ impl MachineAnswer {
         });
     }
 
-    /// The largest of its tasks' quantiles.
+    /// The largest p99.9 latency of its tasks; `None` if none is known.
     pub fn p999_ns(&self) -> Option<i64> {
         self.tasks.iter().filter_map(|task| task.p999_ns).max()
     }
@@ -269,7 +274,7 @@ fn hardware_class(row: &MachineRow) -> String {
     parts.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Shifts with a start above what the purpose bears, or with missed due times; of the task with most.
+/// Share of shifts with starts beyond the purpose's limits or missed, of the task with most; `None` if unknown.
 fn late_shifts(machine: &str, shifts: &[ShiftRow], purpose: Option<&Purpose>) -> Option<ShiftShare> {
     let purpose = purpose?;
     let largest = purpose.limits.iter().map(|limit| limit.limited).max()?;
@@ -282,8 +287,8 @@ fn late_shifts(machine: &str, shifts: &[ShiftRow], purpose: Option<&Purpose>) ->
     shares.max_by(|a, b| (a.late * b.shifts).cmp(&(b.late * a.shifts)))
 }
 
-/// Sorts the worst first: those that do not serve the purpose, then by the rate of late shifts that they have at least, then by
-/// their quantiles. What cannot be told comes last.
+/// Computes the machines' rates of late shifts and sorts the worst first: by fitness, rate, quantile. A rate is the
+/// lower bound; what cannot be told comes last.
 fn rank_machines(machines: &mut [MachineAnswer]) {
     let counts = |machine: &MachineAnswer| machine.shifts.map(|of| (of.late as f64, of.shifts as f64));
     let rates = GammaRates::new(&machines.iter().filter_map(counts).collect::<Vec<_>>());
@@ -300,7 +305,7 @@ fn rank_machines(machines: &mut [MachineAnswer]) {
 }
 
 impl Changes {
-    /// Judges the changes of kernels that an engine summed.
+    /// Judges the effect of changes of kernels on classes of machines, by what an engine summed.
     pub fn new(response: &Response) -> Result<Self, Error> {
         Changes::from_environments(response, &Environments::new(response)?)
     }

@@ -16,7 +16,7 @@ const OFF_S: i64 = 60;
 /// Moment of a start of a machine: by the monotonic clock, in Unix time, and whether the clock was known to be set.
 type BootMoment = (i64, i64, bool);
 
-/// Moves slices to the time that later ones of the same start of the machine tell. Nobody else may change the folder meanwhile.
+/// Sets the times of undated slices, by later slices of the same boot. Nobody else may change the folder meanwhile.
 pub fn date_slices(fleet: &Path) -> Result<(), Error> {
     let inbox = fleet.join(IN);
     let mut unplaced: BTreeMap<PathBuf, Vec<SliceRow>> = BTreeMap::new();
@@ -71,7 +71,7 @@ fn collect_moments(known: &mut BTreeMap<(String, String), Vec<BootMoment>>, rows
     }
 }
 
-/// The time of a slice by the next later moment that is known of the same start of the machine.
+/// Time of an undated slice by the next later known moment of its boot; `None` if it is unknown, or right already.
 fn find_time(row: &SliceRow, known: &BTreeMap<(String, String), Vec<BootMoment>>) -> Option<i64> {
     let mono_ns = row.mono_ns.filter(|_| lacks_time(row))?;
     let of_boot = known.get(&(row.machine.clone(), row.boot.clone()))?;

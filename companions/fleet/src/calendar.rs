@@ -19,7 +19,7 @@ pub fn month_name(at_s: i64) -> String {
     day_name(at_s).chars().take(7).collect()
 }
 
-/// Beginning of a day such as `2026-11-26`, in seconds of the Unix epoch.
+/// Beginning of a day such as `2026-11-26`, in seconds of the Unix epoch; `None` if it is no date.
 pub fn day_start_s(day: &str) -> Option<i64> {
     let time = humantime::parse_rfc3339_weak(&format!("{day} 00:00:00")).ok()?;
     i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()

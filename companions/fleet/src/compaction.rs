@@ -1,4 +1,4 @@
-//! Days of hours: deliveries of finished days become sums, so that the folder of deliveries does not grow for ever.
+//! Makes the sums: replaces deliveries of finished days by them, so that the folder of deliveries does not grow for ever.
 //!
 //! Sums are written whole and read back before their deliveries go, and they name these. Wherever it is killed, each slice
 //! counts once: a delivery that sums name does not count, and sums without their table `slices` do not either.
@@ -24,8 +24,8 @@ const MIN_DELIVERIES: usize = 32;
 /// Rows of bins at most that sums take into memory.
 const MAX_BIN_ROWS: usize = 500_000;
 
-/// Makes sums of finished days once there are enough of them, and removes what a kill left of that. Nobody else may change the
-/// folder meanwhile.
+/// Makes sums of finished days, once there are enough of them, and deletes the deliveries summed. Removes first what a
+/// kill left. Nobody else may change the folder meanwhile.
 pub fn compact(fleet: &Path) -> Result<(), Error> {
     remove_leftovers(fleet)?;
     let files = delivery::list_slices_files(&fleet.join(IN))?;
@@ -131,8 +131,8 @@ struct MeasuredSpan {
     file: PathBuf,
 }
 
-/// Deliveries of which another stream measured the same task of the same machine at the same time: hours are needed to count
-/// none twice.
+/// Deliveries in which two streams measured one task of a machine at the same time. Hours are needed to count none
+/// twice.
 fn find_overlapping(files: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut times: BTreeMap<(String, String), BTreeSet<MeasuredSpan>> = BTreeMap::new();
     for file in files {
@@ -163,7 +163,7 @@ fn find_overlapping(files: &[PathBuf]) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Days from the Unix epoch to the day of a delivery's folder.
+/// Days from the Unix epoch to the day in the name of a delivery's folder; `None` for other folders.
 fn day_number(file: &Path) -> Option<i64> {
     let day = file.parent()?.file_name()?.to_str()?.strip_prefix("day=")?;
     Some(calendar::day_start_s(day)? / DAY_S)

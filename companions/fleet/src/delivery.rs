@@ -70,7 +70,7 @@ pub struct DeliveryName {
 }
 
 impl DeliveryName {
-    /// Reads the name of a file of a delivery: what it tells, and the table.
+    /// Parses the name of a delivery's file: returns the delivery's name, and the table; `None` for other files.
     pub fn from_path(path: &Path) -> Option<(Self, &'static str)> {
         let name = path.file_name()?.to_str()?.strip_suffix(".parquet")?;
         let mut parts = name.rsplitn(5, '.');
@@ -98,7 +98,7 @@ impl DeliveryName {
 }
 
 impl Delivery {
-    /// Rows by stream and day, each part for files of its own. A time that cannot be is not known.
+    /// Splits rows into deliveries of one stream and day each; a time that cannot be is taken as unknown.
     pub fn split(mut tables: Tables) -> Vec<Delivery> {
         forget_impossible_times(&mut tables);
         let day_of: BTreeMap<(String, i64), String> = tables
@@ -158,8 +158,8 @@ impl Delivery {
         }
     }
 
-    /// Writes its files into a folder of deliveries; those that are there already are left as they are. Returns the path of
-    /// the file `slices`.
+    /// Writes its files below a folder of deliveries, into that of its day; returns the path of the file `slices`.
+    /// Files that are there already are left as they are.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
         self.write_in(&folder.join(format!("day={}", self.day)))
     }
@@ -182,7 +182,7 @@ impl Delivery {
         Ok(path)
     }
 
-    /// Reads the delivery whose file `slices` this is, and compares it with its hash.
+    /// Reads the delivery whose file `slices` this is; fails if rows, name and sums do not agree.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let Some((name, SliceRow::TABLE)) = DeliveryName::from_path(path) else {
             return Err(foreign_file(path));
@@ -251,7 +251,7 @@ impl Delivery {
         }
     }
 
-    /// Hash of the rows of each slice by its number, whatever time it has.
+    /// Hash of the `slices` rows of each slice by its number, whatever time it has.
     pub fn slice_hashes(&self) -> BTreeMap<i64, String> {
         let mut rows: BTreeMap<i64, Vec<SliceRow>> = BTreeMap::new();
         for row in &self.tables.slices {

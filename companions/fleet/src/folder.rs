@@ -50,7 +50,7 @@ pub struct LeftOut {
 }
 
 impl Fleet {
-    /// Lists the usable files of a folder; what is cut short, foreign or of a newer format is left out. Nobody takes in meanwhile.
+    /// Locks a folder and lists its usable files; the cut short, foreign or newer ones are left out.
     pub fn open(path: &Path, since_s: Option<i64>) -> Result<Self, Error> {
         fs::metadata(path).map_err(Error::file("open", path))?;
         let mut fleet = Fleet {
@@ -133,7 +133,7 @@ impl Fleet {
         self.left_out.push(LeftOut { path, why });
     }
 
-    /// The tables as queries see them: of the time that is asked for, with each machine's slices counted once.
+    /// The tables as queries see them: the requested time, each slice once; `beside` gets a file of excluded times.
     pub fn table_views(&self, overlaps: &Overlaps, beside: &Path) -> Result<Vec<View>, Error> {
         let mut views = Vec::new();
         let excluded = overlaps.write_excluded(beside)?;
@@ -158,7 +158,7 @@ impl Fleet {
     }
 }
 
-/// Columns of a table whose rows are of slices.
+/// Columns of a table whose rows are of slices; `None` for another table.
 fn columns_of_slices(table: &str) -> Option<&'static [(&'static str, ColumnKind)]> {
     let all = [
         (SliceRow::TABLE, SliceRow::COLUMNS),
@@ -191,13 +191,12 @@ fn repeats_sums(slices: &FlatFile, name: &DeliveryName, summed: &[SumPart]) -> R
     Ok(between && rows::read::<SliceRow>(slices)?.iter().any(|row| shared.contains(&row.seq)))
 }
 
-/// Moves a delivery's files into the folder of what contradicts.
+/// Writes a copy of a delivery's files into the folder of what contradicts; returns the path of `slices`.
 pub fn put_aside(fleet: &Path, delivery: &Delivery) -> Result<PathBuf, Error> {
     delivery.write(&fleet.join(ASIDE))
 }
 
-/// Waits until nobody changes the folder, and keeps others from changing it; one that takes in also keeps away those that ask.
-/// `None` on a file system without locks.
+/// Locks the folder, once others let it: for itself if `takes_in`, else shared. `None` on a file system without locks.
 pub fn lock(path: &Path, takes_in: bool) -> Option<File> {
     let folder = File::open(path).ok()?;
     let locked = if takes_in { folder.lock() } else { folder.lock_shared() };

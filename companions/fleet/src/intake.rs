@@ -49,8 +49,8 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// Begins with what is in a folder, which is made where it is not there. Runs are of machines named by this
-    /// [pattern](machine_names::machine_name), else by their hosts.
+    /// Opens a folder to take slices in, made if it is not there; locks it and lists what it holds. Runs are of
+    /// machines named by this [pattern](machine_names::machine_name), else by their hosts.
     pub fn new(folder: &Path, machine: Option<&str>) -> Result<Self, Error> {
         if folder.is_file() {
             let file = folder.display();
@@ -77,7 +77,8 @@ impl Intake {
         Ok(Intake { folder: folder.into(), machine, known, summed, added, _lock: lock })
     }
 
-    /// Takes in files, or all files of folders. Without a pattern, a host's name must not stand for several machines.
+    /// Takes in files, or all files of folders; returns the hosts that runs name. Without a pattern, a host's name must
+    /// not stand for several machines.
     pub fn add_all(&mut self, from: &[impl AsRef<Path>]) -> Result<Hosts, Error> {
         let mut files = Vec::new();
         for from in from {
@@ -116,7 +117,7 @@ impl Intake {
         let taken = match DeliveryName::from_path(path) {
             Some((_, SliceRow::TABLE)) => Delivery::read(path).map(|delivery| vec![delivery]),
             // It goes with the table of slices beside it.
-            Some(_) => return self.leave_out_without_slices(path),
+            Some(_) => return self.leave_out_unless_with_slices(path),
             None => Run::open(path, &Hints::default())
                 .and_then(|run| {
                     let named = |pattern: &String| machine_names::machine_name(pattern, run.info(), path);
@@ -138,8 +139,8 @@ impl Intake {
         }
     }
 
-    /// Leaves out a file whose table of slices is not there.
-    fn leave_out_without_slices(&mut self, path: &Path) -> Result<(), Error> {
+    /// Leaves out a file of a delivery, unless its table of slices is next to it.
+    fn leave_out_unless_with_slices(&mut self, path: &Path) -> Result<(), Error> {
         let whole = DeliveryName::from_path(path)
             .map(|(name, _)| path.with_file_name(name.file_name(SliceRow::TABLE)));
         if whole.is_none_or(|whole| !whole.is_file()) {
@@ -152,7 +153,7 @@ impl Intake {
         self.added.left_out.push(LeftOut { path: path.into(), why });
     }
 
-    /// Takes in a delivery without the slices that the folder has.
+    /// Takes in those slices of a delivery that are new; puts it aside if one contradicts a known slice.
     fn add_delivery(&mut self, from: &Path, delivery: Delivery) -> Result<(), Error> {
         let name = delivery.name();
         let mut here: BTreeMap<i64, String> = BTreeMap::new();
@@ -249,8 +250,8 @@ fn slice_key(row: &SliceRow) -> (String, i64, String, i8) {
     (row.stream.clone(), row.seq, row.task.clone(), row.quantity)
 }
 
-/// Reads every file of a fleet and holds it against its hash; `repair` puts aside what repeats slices of another file.
-/// Returns the number of whole files, and the others.
+/// Holds each file of a fleet against its hash; returns the number of whole files, and the others. `repair` puts aside
+/// what repeats slices of another file.
 pub fn check_files(path: &Path, repair: bool) -> Result<(u64, Vec<LeftOut>), Error> {
     let fleet = Fleet::open(path, None)?;
     let (mut whole, mut left_out) = (0, Vec::new());

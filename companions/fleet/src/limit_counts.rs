@@ -65,12 +65,12 @@ impl LimitCounts {
         &self.limits
     }
 
-    /// Number of activations above each limit; for a limit of missed due times, of these.
+    /// Number of activations above each limit, or of missed due times for a limit of these.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// Counts the next activation. Returns the limit that it breaks, by the most where there are several.
+    /// Counts the next activation; returns the limit that it breaks by the most, `None` if it breaks none.
     pub fn push(&mut self, a: &Activation) -> Option<LimitBreach> {
         let previous_ns = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
         let error_ns = previous_ns.map(|ns| a.start_ns.saturating_sub(ns).saturating_sub(self.period_ns));

@@ -13,8 +13,7 @@ use crate::error::{self, HostDifference};
 /// Ratio of two machines' memory at least: kernels of one machine count it differently by less.
 const MEMORY_RATIO: f64 = 1.25;
 
-/// Name of a run's machine by a pattern, in which `{host}`, `{file}` and `{folder}` stand for the names of the run's host,
-/// its file without the ending, and the file's folder.
+/// Fills a pattern with a run's host, its file's name and folder: `{host}`, `{file}`, `{folder}`.
 pub fn machine_name(pattern: &str, run: &RunInfo, path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let file = text(path.file_stem());
@@ -54,7 +53,7 @@ struct RunMachine {
 }
 
 impl Hosts {
-    /// Reads descriptions of run files; everything else is left to those who take it in.
+    /// Collects the hosts that these run files name; other files are passed over.
     pub fn from_files<'a>(files: impl Iterator<Item = &'a Path>) -> Self {
         let mut hosts = Hosts::default();
         for path in files.filter(|path| DeliveryName::from_path(path).is_none()) {
@@ -67,7 +66,7 @@ impl Hosts {
         hosts
     }
 
-    /// The host and the number of runs, if several runs have the same host and no other.
+    /// The host and the number of runs, if several runs all name the same host; else `None`.
     pub fn single_host(&self) -> Option<(&str, usize)> {
         let (host, runs) = self.0.first_key_value().filter(|_| self.0.len() == 1)?;
         (runs.len() > 1).then_some((host, runs.len()))
@@ -95,7 +94,8 @@ impl RunMachine {
     }
 }
 
-/// Two runs that one machine cannot have made. Runs at the same time are separated later, by the answer.
+/// Finds two runs that one machine cannot have made, by processor or memory; `None` if there are none. Runs at the same
+/// time are separated later, by the answer.
 fn find_different(runs: &[RunMachine]) -> Option<(&RunMachine, &RunMachine, HostDifference)> {
     let (first, others) = runs.split_first()?;
     for other in others {

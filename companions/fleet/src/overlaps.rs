@@ -66,7 +66,8 @@ pub struct Overlaps {
 }
 
 impl Overlaps {
-    /// Decides what overlapping streams are; `summed` gives the days of a stream that are in sums.
+    /// Decides whether overlapping streams are of two machines of one name, or of one measured twice. `summed` gives
+    /// the days of a stream that are in sums.
     pub fn new(
         rows: &[OverlapRow],
         summed: impl Fn(&str) -> Result<BTreeSet<i64>, Error>,

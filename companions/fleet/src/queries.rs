@@ -186,7 +186,8 @@ pub struct Response {
     pub folder: String,
 }
 
-/// Asks about a fleet. Bins are read of the named machines only, where any is named.
+/// Runs a question's queries on a fleet, each slice counted once; fails if slices lie there twice. Bins are read of the
+/// named machine only, if any.
 pub fn ask(
     fleet: &Fleet,
     engine: &Engine,
@@ -211,7 +212,7 @@ pub fn ask(
     Ok(Response { answers, overlaps, left_out, folder: fleet.path.display().to_string() })
 }
 
-/// Asks for months of some machines, once it is known what overlaps.
+/// Runs the query of histograms by month, for some machines, once it is known what overlaps.
 pub fn ask_months(
     fleet: &Fleet,
     engine: &Engine,
@@ -234,7 +235,7 @@ pub fn run_user_sql(fleet: &Fleet, engine: &Engine, sql: &str) -> Result<Vec<u8>
     Ok(engine.answer(&job)?.user_output)
 }
 
-/// The tables as queries see them, with bins of these machines, or of all.
+/// The tables as queries see them, with bins of these machines or of all; writes files into `beside`.
 fn query_views(
     fleet: &Fleet,
     overlaps: &Overlaps,

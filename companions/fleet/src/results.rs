@@ -46,7 +46,7 @@ pub struct FleetPage {
 pub trait ListResult: Sized {
     const QUESTION: Question;
 
-    /// Makes the result of the sums of an engine.
+    /// Makes the result from the answers of an engine.
     fn new(response: &Response) -> Result<Self, Error>;
 }
 
@@ -96,7 +96,7 @@ impl FleetPage {
     /// The latest months.
     const MONTHS: usize = 12;
 
-    /// A page of an answer; the engine sums the months of the worst machines.
+    /// Page of an answer, for which it asks the engine to sum the months of the worst machines.
     pub fn new(
         fleet: &Fleet,
         engine: &Engine,
@@ -185,7 +185,7 @@ impl TaskDays {
             .collect()
     }
 
-    /// Difference of the means of the days before and after, without the day itself.
+    /// Mean of the days after a day less that of the days before; `None` if either has too few.
     fn mean_shift(&self, at: i64) -> Option<f64> {
         let mean = |from: i64, to: i64| {
             let values =

@@ -19,7 +19,7 @@ pub trait Row: Sized + Ord + Clone {
     /// Appends the row's values to the columns.
     fn append_to(&self, values: &mut [Values]);
 
-    /// Takes the values at the front of the columns, which are iterators over each of them.
+    /// Takes the values at the front of the columns; `None` if one is missing or out of range.
     fn from_values(values: &mut [ValueIter]) -> Option<Self>;
 }
 
@@ -45,7 +45,7 @@ pub trait Field: Sized {
     /// Appends the value to its column.
     fn append_to(&self, values: &mut Values);
 
-    /// Takes the next value of a column.
+    /// Takes the next value of a column; `None` if it is missing or out of range.
     fn from_values(values: &mut ValueIter) -> Option<Self>;
 }
 

@@ -15,8 +15,7 @@ const HOUR_NS: i64 = 3_600_000_000_000;
 /// Some runs that keep spikes have a histogram for each minute of the run's clock: an hour ends with a minute.
 const MINUTE_NS: i64 = 60_000_000_000;
 
-/// Cuts a run into slices of the machine of this name; without one, of the run's own machine, else of one named like its
-/// file.
+/// Cuts a run into slices of a machine: the named one, else the run's host, else one named like its file.
 pub fn cut_run(run: &Run, machine: Option<&str>) -> Result<Tables, Error> {
     let info = run.info();
     if matches!(info.bench, Bench::Kernel | Bench::Mcu) {
@@ -108,7 +107,7 @@ struct HourCutter<'a> {
 }
 
 impl HourCutter<'_> {
-    fn push_all(&mut self, mut rows: &[Activation], done: &mut Vec<TaskHour>) {
+    fn cut_rows(&mut self, mut rows: &[Activation], done: &mut Vec<TaskHour>) {
         while let Some(first) = rows.first() {
             let hour = self.hours.hour_number(first.due_ns);
             let inside =
@@ -169,7 +168,7 @@ fn read_task_hours(run: &Run) -> Result<Vec<TaskHour>, Error> {
     let whole: Vec<bool> = (0..info.tasks.len()).map(|task| run.keeps_all_rows(task)).collect();
     run.for_each_batch(Columns::ALL, |task, rows| {
         if whole[task] {
-            cutters[task].push_all(rows, &mut done);
+            cutters[task].cut_rows(rows, &mut done);
         }
     })?;
     cutters.iter_mut().for_each(|cutter| cutter.close_hour(&mut done));
@@ -228,8 +227,8 @@ fn build_tables(run: &Run, stream: &Stream, pieces: &[TaskHour]) -> Tables {
     tables
 }
 
-/// Adds the due times that passed unseen; returns the number of activations that ran unrecorded, by the counters that
-/// the task's thread kept itself.
+/// Adds due times missed unseen to `last`; returns the number of activations that ran unrecorded. Both are known from
+/// the counters that the task's thread kept itself.
 fn add_missed<'a>(task: &TaskRun, all: impl Iterator<Item = &'a TimingStats>, last: &mut TimingStats) -> u64 {
     let Some(result) = &task.result else { return 0 };
     let (ran, missed) =

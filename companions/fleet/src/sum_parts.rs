@@ -1,4 +1,5 @@
-//! Slices that sums are of: a line for each delivery in the metadata of their file, `FILE 417:1a2b3c4d 418:...`.
+//! List of what sums were made of: a line for each delivery with its slices, `FILE 417:1a2b3c4d 418:...`,
+//! in the metadata of their file.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ pub struct SumPart {
 }
 
 impl SumPart {
-    /// Deliveries that sums name in the metadata of their table `slices`; none for damaged sums.
+    /// Parses the deliveries that sums name in the metadata of their table `slices`; none for damaged sums.
     pub fn from_file(slices: &Path) -> Vec<SumPart> {
         let file = delivery::open(slices).ok();
         let lines = file.as_ref().and_then(|file| file.metadata(delivery::SUMMED_KEY)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Sums of slices as the figures that every other command shows.
+//! Figures of a task, as every other command shows them, from the sums of its slices.
 
 use std::collections::BTreeMap;
 
@@ -132,7 +132,7 @@ fn distribution(row: &SliceRow, bins: &[(i64, i64)]) -> Distribution {
     })
 }
 
-/// Parses the JSON word of a gap.
+/// Parses the JSON word of a gap; `None` for an unknown word.
 fn parse_gap(word: &str) -> Option<Gap> {
     serde_json::from_value(serde_json::Value::String(word.into())).ok()
 }

@@ -30,7 +30,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream of this name of the machine that a description tells of.
+    /// A stream of this id of a run, with its source and the environment of its machine.
     pub fn new(id: String, boot: String, machine: &str, info: &RunInfo) -> Self {
         let watched = info.tasks.iter().any(|task| task.watched.is_some());
         let source = match info.bench {
@@ -273,8 +273,8 @@ impl Tables {
         self.machines.sort_unstable();
     }
 
-    /// Joins the slices of each stream by sums: bins by the day, everything else by shifts of eight hours, which is as fine as
-    /// any question of a fleet. Slices of another environment or policy stay apart.
+    /// Joins slices of each stream by sums: bins by the day, all else by shifts of eight hours. That is as fine as any
+    /// question of a fleet. Slices of another environment or policy stay apart.
     pub fn into_days(self) -> Tables {
         let (first, first_of_bins) = (self.first_slices(SHIFT_S), self.first_slices(DAY_S));
         let mut joined = Tables { machines: self.machines, ..Tables::default() };
@@ -303,7 +303,7 @@ impl Tables {
         joined
     }
 
-    /// For each slice the first of those that it is joined with, in parts of time this long.
+    /// Maps each slice to the first of those it is joined with, in parts of time this long.
     fn first_slices(&self, part_s: i64) -> FirstSlices {
         let key = |row: &SliceRow| {
             let terms = (row.period_ns, row.policy.clone(), row.overrun.clone(), row.unknown.clone());
@@ -332,7 +332,7 @@ impl FirstSlices {
     }
 }
 
-/// The rows with the largest latencies, as many as are kept of a slice.
+/// The rows with the largest latencies, these first, as many as are kept of a slice.
 fn keep_worst(mut rows: Vec<WorstRow>) -> Vec<WorstRow> {
     rows.sort_unstable();
     rows.sort_by_key(|row| std::cmp::Reverse(row.latency_ns));
@@ -507,7 +507,7 @@ pub fn to_u64(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }
 
-/// The lesser of two where both are known, else the known one.
+/// The lesser of two times, or the one that is known; `None` if neither is.
 fn min_known(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     a.into_iter().chain(b).min()
 }

@@ -427,7 +427,7 @@ fn purposes_text<'a>(machines: impl IntoIterator<Item = &'a MachineAnswer>) -> S
     }
 }
 
-/// The shifts with late or missed starts, if there are any.
+/// The shifts with late or missed starts; `None` if there are none.
 fn late_shifts_text(machine: &MachineAnswer) -> Option<String> {
     machine.shifts.filter(|of| of.late > 0).map(shifts_text)
 }
@@ -443,7 +443,7 @@ fn leading_cause_text(of: &LeadingCause) -> String {
     format!("{} of its lateness {}", share(of.share), cause_text(&of.class, &of.who))
 }
 
-/// The figure that decides about a machine, with its quantity.
+/// The figure that decides about a machine, with its quantity; `None` if it is undecided.
 fn deciding_figure_text(machine: &MachineAnswer) -> Option<String> {
     let DecidingFigure { measured, limit, .. } = machine.decided.as_ref()?.decided_by.as_ref()?;
     Some(match limit.measure {

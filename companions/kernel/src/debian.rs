@@ -27,7 +27,7 @@ pub struct Package {
     sha256: String,
 }
 
-/// Returns the cache's folder ([`package_cache`]), created for this user alone.
+/// The cache's folder ([`package_cache`]), created for this user alone.
 fn package_folder() -> Result<PathBuf, Error> {
     let cache = package_cache()
         .ok_or_else(|| Error::refused("there is no cache directory").remedy("set HOME or XDG_CACHE_HOME"))?;
@@ -36,6 +36,7 @@ fn package_folder() -> Result<PathBuf, Error> {
     Ok(cache)
 }
 
+/// Creates a folder for this user alone; an error if it is a link, another user's, or others can write to it.
 fn create_private_folder(folder: &Path) -> Result<(), Error> {
     let failed = cache_error(folder);
     let made = || {
@@ -150,7 +151,7 @@ impl PackageArchive {
         ))
     }
 
-    /// Returns the package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
+    /// Package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
     pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, Error> {
         let listed = self.run_apt_cache(&["depends", "--important"], package)?;
         dependencies_with_prefix(&listed, prefix)
@@ -159,8 +160,7 @@ impl PackageArchive {
             .ok_or_else(|| self.unknown_package_error(package, &format!("it depends on no {prefix}*")))
     }
 
-    /// Returns the newest version of a package in the lists, from the cache or else from the archive. `note` is
-    /// called for a download.
+    /// Fetches the newest version of a package in the lists, unless the cache has it; `note` is called before.
     pub fn fetch_newest(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, Error> {
         let shown = self.run_apt_cache(&["show", "--no-all-versions"], package)?;
         let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
@@ -214,7 +214,7 @@ impl PackageArchive {
 /// The packages of the C library and of the compiler's runtime.
 pub(super) const C_LIBRARY: [&str; 2] = ["libc6", "libgcc-s1"];
 
-/// Returns the options of apt that keep lists for another processor in a folder of their own.
+/// Options of apt that keep lists for another processor in a folder of their own.
 fn apt_options(architecture: &Architecture, folder: &Path) -> Vec<String> {
     let place = |part: &str| folder.join(part).display().to_string();
     [
@@ -255,7 +255,7 @@ fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), 
         .map_err(cache_error(lists))
 }
 
-/// Returns the dependencies with a prefix in the output of `apt-cache depends`.
+/// Dependencies with a prefix in the output of `apt-cache depends`.
 fn dependencies_with_prefix<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     let dependencies = listed.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     dependencies.map(str::trim).filter(move |name| name.starts_with(prefix))
@@ -312,7 +312,7 @@ impl Package {
         Ok(target)
     }
 
-    /// Opens the package file, if it matches the archive's index.
+    /// Opens the package file; an error if it does not match the checksum in the archive's index.
     fn open_verified(&self) -> Result<File, Error> {
         let failed = cache_error(&self.file);
         let mut file = File::open(&self.file).map_err(&failed)?;

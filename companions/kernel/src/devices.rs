@@ -95,7 +95,7 @@ impl Devices {
     }
 }
 
-/// Creates an empty file system on the content of a disk.
+/// Makes an empty ext4 file system of 512 MiB in a disk's file; returns the file.
 pub(super) fn format_disk(disk: File) -> Result<File, Error> {
     let refused = |cause: io::Error| Error::refused("cannot make the guest's disk").because(cause);
     disk.set_len(DISK_BYTES).map_err(refused)?;

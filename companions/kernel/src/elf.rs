@@ -96,7 +96,7 @@ pub struct LibraryPath {
 }
 
 impl LibraryPath {
-    /// Returns this machine's: `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf`, and the built-in ones.
+    /// This machine's folders: `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf`, and the built-in ones.
     pub fn from_this_machine() -> Self {
         let mut directories: Vec<PathBuf> =
             std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths).collect();
@@ -109,7 +109,7 @@ impl LibraryPath {
         LibraryPath { directories, trees: Vec::new() }
     }
 
-    /// Returns the libraries for programs of a kind of processor: this machine's, or else of Debian's packages.
+    /// Libraries for programs of a kind of processor: this machine's, or else of Debian's packages.
     pub fn for_architecture(
         architecture: &'static Architecture,
         note: &mut dyn FnMut(&str),
@@ -122,8 +122,7 @@ impl LibraryPath {
         Ok(LibraryPath { directories: Vec::new(), trees: trees.into_iter().collect::<Result<_, _>>()? })
     }
 
-    /// Finds a library of that name for processor type `machine`; `first` is searched before all other
-    /// folders.
+    /// Finds a library by its name, of one processor type if given; `first` is searched before all other folders.
     fn find_library(&self, name: &str, machine: Option<u16>, first: &[PathBuf]) -> Option<GuestFile> {
         if name.contains('/') {
             return Some(self.file_at(Path::new(name))).filter(|found| found.host_path.exists());
@@ -141,8 +140,7 @@ impl LibraryPath {
         here.chain(in_trees.collect::<Vec<_>>()).find(|found| fits(&found.host_path))
     }
 
-    /// Returns the file that a guest finds at a path, such as a program's interpreter: of a package, or else this
-    /// machine's.
+    /// The file behind a path in the guest, such as a program's interpreter: of a package, or else this machine's.
     fn file_at(&self, there: &Path) -> GuestFile {
         // Packages that keep everything below /usr count on the links that a file system has for that.
         let usr = Path::new("/usr").join(there.strip_prefix("/").unwrap_or(there));
@@ -155,7 +153,7 @@ impl LibraryPath {
             .unwrap_or_else(|| GuestFile::from_host_path(there.into()))
     }
 
-    /// Returns the path of a library of that name, whatever its processor type.
+    /// Path of a library of that name, whatever its processor type.
     pub fn library_path(&self, name: &str) -> Option<PathBuf> {
         self.find_library(name, None, &[]).map(|found| found.host_path)
     }
@@ -165,7 +163,7 @@ fn file_in_tree(tree: &Path, there: &Path) -> GuestFile {
     GuestFile { host_path: tree.join(there.strip_prefix("/").unwrap_or(there)), guest_path: there.into() }
 }
 
-/// Returns the processor type of an ELF file, from its first bytes only.
+/// Processor type of an ELF file, from its first bytes only; `None` for any other file.
 pub(super) fn elf_machine(path: &Path) -> Option<u16> {
     let mut head = [0; 64];
     std::io::Read::read_exact(&mut fs::File::open(path).ok()?, &mut head).ok()?;
@@ -203,7 +201,7 @@ fn add_configured_directories(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
 /// No program or library is larger: a guest keeps all of it in memory.
 pub(super) const LARGEST_BYTES: u64 = 512 << 20;
 
-/// Returns all files that these programs and libraries need to run, themselves included. A file that is no ELF file needs nothing.
+/// All files that these programs and libraries need to run, themselves included; only ELF files need any.
 pub fn dependency_closure(
     programs: &[PathBuf],
     libraries: &LibraryPath,
@@ -238,9 +236,8 @@ pub fn dependency_closure(
     Ok(done)
 }
 
-/// Returns a program without its debug information: everything after the last byte that is loaded when it runs is
-/// removed. An executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file is
-/// returned as it is.
+/// Cuts off a program's debug information: all after the last byte that is loaded when it runs.
+/// An executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file is returned as it is.
 pub fn without_debug_information(mut data: Vec<u8>) -> Vec<u8> {
     let Some(end) = end_of_loaded_data(&data) else { return data };
     data.truncate(end);

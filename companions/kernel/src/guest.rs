@@ -66,7 +66,7 @@ fn perform_job() -> io::Result<()> {
     send_answer(&job.answer, &answer.to_bytes()?)
 }
 
-/// Returns a function that adds the operation that failed to an error.
+/// Returns a function that puts an operation before the text of its error.
 fn with_operation(what: &str) -> impl Fn(io::Error) -> io::Error {
     let what = what.to_owned();
     move |error| io::Error::other(format!("{what}: {error}"))

@@ -55,7 +55,7 @@ pub(super) fn set_up_cards_and_peer() -> io::Result<()> {
     }
 }
 
-/// Leaves the network namespace, and receives all that arrives at the card once that is there.
+/// Makes a network namespace, sends it, and starts threads that take everything once the card is in it.
 fn run_peer(namespace: &Sender<io::Result<File>>, is_moved: &Receiver<()>) -> io::Result<()> {
     let left = unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
     let made = left.and_then(|()| File::open("/proc/thread-self/ns/net"));

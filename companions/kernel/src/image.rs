@@ -43,7 +43,7 @@ impl FromStr for KernelChoice {
     }
 }
 
-/// Parses `rt`, `arm64` or `rt-arm64`.
+/// Parses `rt`, `arm64` or `rt-arm64`; `None` for a kernel that Debian does not have.
 fn parse_debian_kernel(word: &str) -> Option<KernelChoice> {
     let (flavour, architecture) = match (word.split_once('-'), architecture_by_name(word)) {
         (Some((flavour, architecture)), _) => (flavour, Some(architecture_by_name(architecture)?)),
@@ -93,8 +93,7 @@ impl Image {
 }
 
 impl KernelChoice {
-    /// Returns the image, fetching Debian's package if the cache does not have it. `note` is called before
-    /// work that takes time.
+    /// Finds the image; fetches Debian's package if the cache lacks it. `note` is called before work that takes time.
     pub fn find_image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, Error> {
         let (path, package) = match self {
             KernelChoice::File(path) => (path.clone(), None),
@@ -112,7 +111,7 @@ impl KernelChoice {
     }
 }
 
-/// Returns the path of the image in a kernel package, which it unpacks.
+/// Path of the image in a kernel package, which it unpacks.
 fn find_vmlinuz(package: &Package) -> Result<PathBuf, Error> {
     let boot = package.unpack("./boot")?.join("boot");
     let entries = std::fs::read_dir(&boot).into_iter().flatten().flatten();
@@ -122,8 +121,7 @@ fn find_vmlinuz(package: &Package) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::damaged(format!("the package {} holds no boot/vmlinuz-*", package.name)))
 }
 
-/// Returns the architecture, release and version of an image. The release of an image without one is taken from its
-/// name `vmlinuz-RELEASE`, if it has such a name.
+/// Architecture, release and version of an image; a release it lacks is taken from a name `vmlinuz-RELEASE`.
 fn architecture_and_version(path: &Path) -> Result<(&'static Architecture, String, String), Error> {
     let image = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let found = Architecture::ALL.into_iter().find_map(|one| Some((one, (one.version)(&image)?)));

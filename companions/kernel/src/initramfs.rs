@@ -15,7 +15,7 @@ use super::job::{INIT, JITTERLAB, JOB_FILE, Job, MODULES, RESULTS};
 use super::modules::Module;
 use super::programs::Programs;
 
-/// Returns a file if the guest's processor can run it or it is no program; otherwise an error.
+/// Returns a file that the guest's processor can run or that is no program; an error for another program.
 pub(super) fn require_processor(included: GuestFile, wanted: &Architecture) -> Result<GuestFile, Error> {
     match elf_machine(&included.host_path) {
         Some(machine) if machine != wanted.elf => Err(Error::bad_use(format!(

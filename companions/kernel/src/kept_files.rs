@@ -9,8 +9,8 @@ use super::machine::GuestTime;
 use super::session::{GuestRun, MemoryRunFile, run_file_name};
 
 impl GuestRun {
-    /// Keeps the run file of a step in a directory, under the kernel's name (`debian-rt.parquet`, or the
-    /// first such name with a free number), with a description of the guest.
+    /// Keeps a step's run file, with a description of the guest, under the kernel's name; returns its path.
+    /// The name is `debian-rt.parquet`, or the first such name with a free number.
     pub fn save_run_file(
         &self,
         step: &str,
@@ -25,9 +25,8 @@ impl GuestRun {
         Ok(path)
     }
 
-    /// Keeps the files that the other steps left in their working directory, in the same directory and under
-    /// names with the same begin; run files among them get a description of the guest. Returns the path of
-    /// each, or the reason why it is not kept.
+    /// Keeps the other files of the guest's steps in the same directory; the path of each, or why it is not kept.
+    /// Their names have the same begin; run files among them get a description of the guest.
     pub fn save_other_files(
         &self,
         step: &str,
@@ -64,7 +63,7 @@ fn plain_name(kernel: &str) -> String {
     Path::new(kernel).file_name().unwrap_or(kernel.as_ref()).to_string_lossy().into_owned()
 }
 
-/// Returns the first path that is free: the stem, made plain, and the extension, with a number between them if needed.
+/// First free path of the stem, made plain, and the extension, with a number between them if needed.
 fn free_path(directory: &Path, stem: &str, extension: &str) -> PathBuf {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     let spelled = |text: &str| text.chars().map(|c| if plain(c) { c } else { '-' }).collect::<String>();

@@ -22,6 +22,7 @@ pub mod machine;
 pub mod modules;
 pub mod programs;
 pub mod qemu;
+mod qemu_arguments;
 mod qmp;
 pub mod session;
 

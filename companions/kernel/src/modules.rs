@@ -17,8 +17,8 @@ pub struct Module {
     pub content: Vec<u8>,
 }
 
-/// Reads the modules asked for, by name below `tree` (`lib/modules/RELEASE`) or by path, each after those it depends on. Those of
-/// `drivers` that the tree lacks count as built in.
+/// Reads the modules asked for, after those of the drivers, each after those it depends on.
+/// They are found by name below `tree` (`lib/modules/RELEASE`) or by path; drivers that the tree lacks count as built in.
 pub fn read_modules(requested: &[String], drivers: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
     let mut loader = ModuleReader { tree, index: None, done: Vec::new() };
     for driver in drivers {

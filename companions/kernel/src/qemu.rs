@@ -20,7 +20,8 @@ use super::devices;
 use super::image::Image;
 use super::initramfs::Initramfs;
 use super::job::{Answer, ERROR_PREFIX};
-use super::machine::{GuestTime, Machine, QemuFiles};
+use super::machine::{GuestTime, Machine};
+use super::qemu_arguments::QemuFiles;
 use super::qmp::{Event, Monitor};
 use jitterlab_host::child::{DescendantKiller, EndWithParent, kill_descendants};
 use jitterlab_model::Error;
@@ -170,8 +171,7 @@ impl Ending {
         matches!(self.kind, EndKind::Exited { status, .. } if status.success())
     }
 
-    /// True if its kernel had switched off when it halted, though its machine stayed on: seen once on a busy
-    /// computer.
+    /// True if it halted after its kernel had switched off, while the machine stayed on: seen once when busy.
     fn has_switched_off(&self, console: &str) -> bool {
         matches!(self.kind, EndKind::Halted) && console.contains("reboot: Power down")
     }
@@ -183,6 +183,7 @@ enum EndKind {
     Halted,
 }
 
+/// Watches QEMU until it exits, halts or times out; ends its time slices once the answer begins.
 fn watch_until_end(
     machine: &Machine,
     qemu: &mut Qemu,
@@ -252,6 +253,7 @@ impl StallDetector {
         StallDetector { since: Instant::now(), guest: Duration::ZERO }
     }
 
+    /// Time since the guest's clock last moved or its emulator was last ready to run.
     fn stalled_for(&mut self, guest: Duration, wants_to_compute: bool, now: Instant) -> Duration {
         if guest != self.guest || wants_to_compute {
             *self = StallDetector { since: now, guest };
@@ -291,7 +293,7 @@ pub(super) fn anonymous_file(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC)?.into())
 }
 
-/// Returns the path under which a child that inherited the file finds it.
+/// Path under which a child that inherited the file finds it.
 fn inherited_path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
@@ -334,7 +336,7 @@ impl StreamCollector {
         StreamCollector { collected, thread }
     }
 
-    /// Returns the collected text once the stream has ended, without the serial line's carriage returns.
+    /// Collected text once the stream has ended, without the serial line's carriage returns.
     fn finish(self) -> String {
         if let Some(thread) = self.thread {
             let _ = thread.join();

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 
-use super::machine::TIME_SLICES_ID;
+use super::qemu_arguments::TIME_SLICES_ID;
 
 /// An event that QEMU reports of the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +31,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Opens the connection to a machine whose clock is a property of it, or is at this address of its
-    /// memory.
+    /// Opens the connection; `clock` is the clock's address in memory, `None` if it is a property of the machine.
     pub fn new(stream: UnixStream, clock: Option<&'static str>) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
         let mut monitor = Monitor { stream, clock, received: Vec::new() };
@@ -101,8 +100,8 @@ fn parse_event(line: &[u8]) -> Option<Event> {
     }
 }
 
-/// True if all processors of a register dump have HLT=1 and bit 9 of EFL or RFL, the interrupt flag, off;
-/// `None` without registers.
+/// True if all processors of a register dump are halted with interrupts off; `None` without registers.
+/// That is HLT=1 and bit 9 of EFL or RFL off.
 fn are_all_dead(registers: &str) -> Option<bool> {
     const INTERRUPTS: u64 = 1 << 9;
     let mut flags = 0;
@@ -117,14 +116,14 @@ fn are_all_dead(registers: &str) -> Option<bool> {
     dead
 }
 
-/// Parses a memory dump of a clock that counts seconds since 1970 in one word (PL031): `0000000009010000: 0x6955b900`.
+/// Clock event from a memory dump of a PL031 (seconds since 1970): `0000000009010000: 0x6955b900`.
 fn parse_clock_register(dump: &str) -> Option<Event> {
     let (place, word) = dump.trim().split_once(": 0x")?;
     u64::from_str_radix(place, 16).ok()?;
     i64::from_str_radix(word, 16).ok().map(Event::Clock)
 }
 
-/// Seconds since 1970 of a `struct tm` (its year counted from 1900).
+/// Seconds since 1970 of a `struct tm` (its year counted from 1900); `None` if a field is missing.
 fn unix_seconds(time: &Value) -> Option<i64> {
     let field = |name: &str| time.get(name).and_then(Value::as_i64);
     let (year, month, day) = (field("tm_year")? + 1900, field("tm_mon")? + 1, field("tm_mday")?);

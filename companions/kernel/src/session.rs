@@ -59,8 +59,8 @@ pub struct GuestRun {
 }
 
 impl KernelSession {
-    /// Adds the files that tasks on a Xenomai core need in the guest: the core's library, unless one is among
-    /// [`KernelSession::with`]. The guest makes the device nodes.
+    /// Adds the libraries that tasks on a Xenomai core need; for Cobalt trusts the time stamp counter.
+    /// A library among [`KernelSession::with`] is kept. The guest makes the device nodes.
     pub fn include_core_files(&mut self, tasks: &[TaskSpec]) {
         let libraries = LibraryPath::from_this_machine();
         for core in tasks.iter().filter_map(|task| Core::for_wake(task.wake)) {
@@ -143,6 +143,7 @@ impl KernelSession {
         Ok(GuestRun { image, answer, devices: machine.devices, time_slice_cpus })
     }
 
+    /// The machine for an image; an error if it needs what is there for amd64 only.
     fn machine_for(&self, image: &Image) -> Result<Machine, Error> {
         let mut machine = Machine { architecture: image.architecture, ..self.machine.clone() };
         if machine.uses_time_slices() && machine.architecture.time_slice_device.is_none() {

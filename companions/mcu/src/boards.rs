@@ -37,13 +37,13 @@ const BOARDS: [ArduinoBoard; 3] = [
 /// Clock of all of them, in Hz.
 pub const CLOCK_HZ: u32 = 16_000_000;
 
-/// Returns the board with this chip.
+/// The board with this chip; `None` for a chip of none.
 pub fn arduino_board(chip: Chip) -> Option<&'static ArduinoBoard> {
     BOARDS.iter().find(|board| board.chips.contains(&chip.name()))
 }
 
 impl ArduinoBoard {
-    /// Returns the chip's pin for a number on the board, or for A0 and on if the chip has no port A.
+    /// The chip's pin for a number on the board, or for A0 and on if the chip has no port A.
     pub fn chip_pin(&self, chip: Chip, board_pin: Pin) -> Option<Pin> {
         let number = match board_pin.port {
             Pin::GPIO => board_pin.bit,
@@ -53,7 +53,7 @@ impl ArduinoBoard {
         self.pins.split(' ').nth(usize::from(number))?.parse().ok()
     }
 
-    /// Returns the number of a chip's pin, with the board, as usually written.
+    /// Label of a pin, such as `pin 13 of an Arduino Uno`; `None` if the board has no number for it.
     pub fn pin_label(&self, pin: Pin) -> Option<String> {
         let name = pin.to_string();
         let number = self.pins.split(' ').position(|of| of == name)?;

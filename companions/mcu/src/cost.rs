@@ -49,8 +49,7 @@ pub fn measure_by_hand(conditions: Conditions, compiler: &Compiler) -> Result<Co
     measure_event("by hand, one period".into(), &program, &board, conditions, compiler)
 }
 
-/// Measures one event by the tick of the Arduino core, with `millis()` polled as in its tutorial
-/// "BlinkWithoutDelay".
+/// Measures one event by the Arduino core's tick, `millis()` polled as in "BlinkWithoutDelay".
 ///
 /// # Errors
 /// [`FailureCase::Missing`](crate::FailureCase::Missing) without the Arduino core.

@@ -103,6 +103,7 @@ fn most_frequent_vector(makers: &[Option<&Span>]) -> Option<u8> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(vector, _)| vector)
 }
 
+/// Innermost handler that ran at a moment, if one did.
 fn handler_at(spans: &[Span], at: u64) -> Option<&Span> {
     let ended = spans.partition_point(|span| span.end <= at);
     // Nested handlers end first.
@@ -110,7 +111,7 @@ fn handler_at(spans: &[Span], at: u64) -> Option<&Span> {
     around.filter(|span| matches!(span.blocker, Blocker::Handler(_))).find(|span| span.begin <= at)
 }
 
-/// Returns the cycles by which the distance of each start from the previous one exceeds the median distance.
+/// Cycles by which the distance of each start from the previous one exceeds the median distance.
 fn excess_over_median(starts: &[u64]) -> Vec<i64> {
     let apart: Vec<i64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as i64).collect();
     let mut sorted = apart.clone();
@@ -119,7 +120,7 @@ fn excess_over_median(starts: &[u64]) -> Vec<i64> {
     std::iter::once(0).chain(apart.into_iter().map(|cycles| cycles - median)).collect()
 }
 
-/// Returns the handlers and locks that kept a handler from beginning between two moments, each with its time.
+/// Handlers and locks that kept a handler from beginning between two moments, each with its time.
 fn blocking_times<'a>(
     spans: &'a [Span],
     from: u64,
@@ -133,7 +134,8 @@ fn blocking_times<'a>(
         .map(move |span| (span.blocker, span.end - span.begin.max(from).min(span.end)))
 }
 
-/// Returns the lock that kept the last handlers before a moment waiting, such as the tick that lets a thread go on.
+/// The lock, with its cycles, that kept the last handlers before a moment waiting; `None` if none did.
+/// Such a handler is the tick that lets a thread go on.
 fn lock_before_last_handlers(spans: &[Span], from: u64, until: u64) -> Option<(Blocker, u64)> {
     let ended = spans.partition_point(|span| span.end <= until);
     let mut before = spans[..ended].iter().rev().take_while(|span| span.end > from);
@@ -150,7 +152,7 @@ fn lock_before_last_handlers(spans: &[Span], from: u64, until: u64) -> Option<(B
     None
 }
 
-/// Returns the cycles of each handler between two moments.
+/// Cycles of each handler between two moments.
 fn handler_times(spans: &[Span], from: u64, until: u64) -> BTreeMap<Blocker, u64> {
     let first = spans.partition_point(|span| span.end <= from);
     let mut ran = BTreeMap::new();
@@ -162,7 +164,7 @@ fn handler_times(spans: &[Span], from: u64, until: u64) -> BTreeMap<Blocker, u64
     ran
 }
 
-/// Returns the mean cycles of each handler from one start to the next.
+/// Mean cycles of each handler from one start to the next.
 fn mean_handler_times(spans: &[Span], starts: &[u64]) -> BTreeMap<Blocker, u64> {
     let (Some(from), Some(until)) = (starts.first(), starts.last()) else { return BTreeMap::new() };
     let intervals = (starts.len() as u64 - 1).max(1);

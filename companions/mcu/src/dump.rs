@@ -7,7 +7,7 @@ use vcd::{IdCode, TimescaleUnit, Value, Writer};
 
 use super::run::McuPins;
 
-/// Returns a value change dump of the pins of a run from reset to its end, in nanoseconds.
+/// Value change dump of the pins of a run from reset to its end, in nanoseconds.
 pub fn value_change_dump(run: &McuPins) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);

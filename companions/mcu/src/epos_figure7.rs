@@ -67,14 +67,14 @@ pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result
         rounds: lengths.len() as u64,
         mean_ns: mean * ns_per_cycle,
         standard_deviation_ns: variance.sqrt() * ns_per_cycle,
-        interruptions: count_by_length(&lengths, round_cycles),
+        interruptions: count_longer_rounds(&lengths, round_cycles),
         event_cycles: longest,
         tick_cycles: (shortest < longest).then_some(shortest),
     };
     Ok(LedThread { figures, run: McuRun::new(&recording, "B0".parse()?, &pin_task)? })
 }
 
-fn count_by_length(lengths: &[u64], round_cycles: u64) -> Vec<Interruption> {
+fn count_longer_rounds(lengths: &[u64], round_cycles: u64) -> Vec<Interruption> {
     let mut longer: Vec<u64> = lengths.iter().map(|l| l - round_cycles).filter(|l| *l > 0).collect();
     longer.sort_unstable();
     longer
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn interruptions_are_counted_by_length() {
-        let found = count_by_length(&[100, 147, 100, 376, 147], 100);
+        let found = count_longer_rounds(&[100, 147, 100, 376, 147], 100);
         assert_eq!(found, [Interruption { cycles: 47, rounds: 2 }, Interruption { cycles: 276, rounds: 1 }]);
     }
 }

@@ -12,7 +12,7 @@ const FIRST_US: [u32; 3] = [10_000, 10_300, 10_600];
 pub const PERMITTED_LATENESS_US: u32 = 1_000;
 const SECONDS: u64 = 5;
 
-/// Returns the program with three alarms of 10 ms with events close to each other, which works meanwhile.
+/// Program with three alarms of 10 ms whose events are close to each other; it works meanwhile.
 pub fn program(kind: TimerKind) -> Program {
     let (class, grace_us) = match kind {
         TimerKind::Tick => ("Periodic", 0),
@@ -26,6 +26,7 @@ pub fn program(kind: TimerKind) -> Program {
     if kind.is_polled() { program.with_macro("MCU_POLLS") } else { program }
 }
 
+/// Measures the lateness of three nearby alarms under a kind of timer, and the interrupts it takes.
 pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, Error> {
     let board = Board {
         tick_us: PERMITTED_LATENESS_US,

@@ -81,7 +81,7 @@ impl fmt::Display for FaultText {
     }
 }
 
-/// Returns the hint that a program slept for this fraction of the time.
+/// Hint that a program slept for this fraction of the time.
 pub(super) fn sleeping_hint(share: f64) -> String {
     format!(", and it had slept {:.0} % of the time", share * 100.0)
 }
@@ -93,20 +93,20 @@ pub(super) const OVERLAPS: &str = "its segments overlap";
 pub(super) const TOO_LONG: &str = "its times are beyond what can be simulated";
 /// A recording with times that go back.
 pub(super) const BACKWARDS: &str = "a time in it is earlier than the one before";
-/// Returns the reason for a signal that is neither high nor low.
+/// Reason for a signal that is neither high nor low.
 pub(super) fn undefined_level(pin: Pin, at_ns: u64) -> String {
     format!("{pin} is neither high nor low from {} on", Exact(at_ns.min(i64::MAX as u64) as i64))
 }
 pub(super) const NO_CODE: &str = "it holds no code";
 
-/// Returns the reason for a firmware with addresses outside the chip's memories.
+/// Reason for a firmware with addresses outside the chip's memories.
 pub(super) fn outside_memories(mcu: &str) -> String {
     format!("it does not lie in the memories of the {mcu}, but is for another chip")
 }
 /// A firmware for an ARM chip that is not simulated.
 pub(super) const OTHER_ARM: &str = "of the chips with an ARM the rp2040 is simulated, and it does not lie in its memories but is for another one";
 
-/// Returns the reason for a file for another processor, by the number in its header.
+/// Reason for a file for another processor, by the number in its header.
 pub(super) fn other_processor(machine: u16) -> String {
     let kind = match machine {
         object::elf::EM_X86_64 | object::elf::EM_386 => "this computer's own processor",

@@ -20,7 +20,7 @@ pub enum Strategy {
 impl Strategy {
     pub const ALL: [Strategy; 3] = [Strategy::Periodic, Strategy::SingleShot, Strategy::Anchored];
 
-    /// Returns the name used in options, tables and files.
+    /// Name used in options, tables and files.
     pub const fn name(self) -> &'static str {
         match self {
             Strategy::Periodic => "periodic",
@@ -93,7 +93,7 @@ pub struct AlarmFigures {
 }
 
 impl AlarmFigures {
-    /// Returns the mean period minus the requested one, in microseconds.
+    /// Mean period minus the requested one, in microseconds.
     pub fn mean_error_us(&self) -> f64 {
         self.mean_period_us - f64::from(self.period_us)
     }

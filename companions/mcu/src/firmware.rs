@@ -68,12 +68,12 @@ impl Board {
         self.mcu == rp2040::NAME
     }
 
-    /// Returns the pins that show the events and the request for them.
+    /// Pins that show the events and the request for them.
     pub fn event_and_request_pins(&self) -> [&'static str; 2] {
         if self.is_rp2040() { ["GP2", "GP3"] } else { ["B0", "B1"] }
     }
 
-    /// Returns the tick of a single shot beyond 16 bits: 10 ms, or the longest that the hardware counts.
+    /// Tick of a single shot beyond 16 bits: 10 ms, or the longest that the hardware counts.
     pub fn software_tick_us(&self) -> u32 {
         let longest = 65_535 * u64::from(self.prescaler) * 1_000_000 / u64::from(self.clock_hz.max(1));
         longest.clamp(1, 10_000) as u32
@@ -126,7 +126,7 @@ pub struct Firmware {
 }
 
 impl Firmware {
-    /// Returns the setup that records these pins on its own board, for a number of cycles.
+    /// Setup that records these pins on its own board, for a number of cycles.
     pub fn setup(&self, pins: &[&str], cycles: u64) -> Result<Setup, Error> {
         Ok(Setup {
             mcu: Some(self.board.mcu.clone()),
@@ -143,7 +143,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Checks that the compiler for AVR is installed.
+    /// Opens the compiler for AVR with the library's sources.
     ///
     /// # Errors
     /// [`FailureCase::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
@@ -153,7 +153,7 @@ impl Compiler {
         Ok(compiler)
     }
 
-    /// Checks that the compiler for a board is installed.
+    /// Opens the compiler for a board with the library's sources; an error if it is not installed.
     pub fn for_board(board: &Board) -> Result<Self, Error> {
         if !board.is_rp2040() {
             return Self::new();
@@ -229,7 +229,7 @@ impl Compiler {
     }
 }
 
-/// Returns the arguments for the complete Arduino core, as its own tools build it: the linker drops the parts
+/// Arguments for the complete Arduino core, as its own tools build it: the linker drops the parts
 /// that a sketch does not use.
 fn arduino_core_arguments() -> Result<Vec<String>, Error> {
     let avr = tools::arduino_core_directory()?;

@@ -70,7 +70,8 @@ fn from_elf(bytes: Vec<u8>) -> Result<FirmwareFile, String> {
     }
     let mut image = Image::default();
     let segments = loaded_segments(&file, &bytes)?;
-    let mut size = FirmwareSize { ram: bytes_within(&segments, DATA..EEPROM), ..FirmwareSize::default() };
+    let mut size =
+        FirmwareSize { ram: bytes_taken_in_memory(&segments, DATA..EEPROM), ..FirmwareSize::default() };
     for Segment { load_at, data, .. } in segments.into_iter().filter(|segment| !segment.data.is_empty()) {
         match load_at {
             ..DATA => {
@@ -100,12 +101,13 @@ const RAM: u32 = 0x2000_0000;
 /// End of an ARM's stack, or of the variables below it, as named by linker scripts: the Pico's SDK, and others.
 const STACK_END_SYMBOLS: [&str; 5] = ["__StackBottom", "_end", "end", "__end__", "__bss_end__"];
 
-/// Returns the image for a chip with an ARM whose memories contain its addresses, and the size it takes in them.
+/// Image for a chip with an ARM whose memories contain its addresses, and the size it takes in them.
 fn arm_image(file: &ElfFile32<'_, LittleEndian>, bytes: &[u8]) -> Result<(Image, FirmwareSize), String> {
     let header: &FileHeader32<LittleEndian> = file.elf_header();
     let mut image = Image { entry: Some(header.e_entry(LittleEndian)), ..Image::default() };
     let segments = loaded_segments(file, bytes)?;
-    let mut size = FirmwareSize { ram: bytes_within(&segments, RAM..u32::MAX), ..FirmwareSize::default() };
+    let mut size =
+        FirmwareSize { ram: bytes_taken_in_memory(&segments, RAM..u32::MAX), ..FirmwareSize::default() };
     for Segment { load_at, data, .. } in segments.into_iter().filter(|segment| !segment.data.is_empty()) {
         if load_at < RAM {
             size.flash = size.flash.saturating_add(data.len() as u32);
@@ -134,7 +136,7 @@ struct Segment<'a> {
     data: &'a [u8],
 }
 
-/// Returns the parts that are loaded. Each byte of the file may be used once: otherwise a small file could need a lot of memory.
+/// Parts that are loaded; each byte of the file is used once, or a small file could need much memory.
 fn loaded_segments<'a>(
     file: &ElfFile32<'_, LittleEndian>,
     bytes: &'a [u8],
@@ -150,13 +152,14 @@ fn loaded_segments<'a>(
     loaded.map(segment).collect()
 }
 
-fn bytes_within(segments: &[Segment<'_>], addresses: Range<u32>) -> u32 {
+/// Bytes in memory of the segments that begin at these addresses.
+fn bytes_taken_in_memory(segments: &[Segment<'_>], addresses: Range<u32>) -> u32 {
     let taken = segments.iter().filter(|segment| addresses.contains(&segment.run_at));
     taken.fold(0, |sum, segment| sum.saturating_add(segment.taken))
 }
 
-/// Returns the chip in the note of avr-libc's start-up code: a header of 16 bytes, the bounds of three
-/// memories, a table of offsets and strings.
+/// Chip in the note of avr-libc's start-up code; `None` if it names none.
+/// It has a header of 16 bytes, the bounds of three memories, a table of offsets and strings.
 fn chip_from_note(note: &[u8]) -> Option<String> {
     const MEMORIES: usize = 16 + 6 * 4;
     let word = |at: usize| Some(u32::from_le_bytes(note.get(at..at + 4)?.try_into().ok()?) as usize);
@@ -165,6 +168,7 @@ fn chip_from_note(note: &[u8]) -> Option<String> {
     zero_terminated_name(name)
 }
 
+/// Name up to a zero byte; `None` if it is empty or not alphanumeric.
 fn zero_terminated_name(bytes: &[u8]) -> Option<String> {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     let name = String::from_utf8(bytes[..end].to_vec()).ok()?;

@@ -11,7 +11,7 @@ const VARIABLES: &str = "within region `data'";
 const DATA: u32 = 0x80_0000;
 const CODE: &str = "fit in region `text'";
 
-/// Returns an error about memory for messages of the linker, and any other error unchanged.
+/// Turns a linker's error on memory into one that the firmware does not fit; returns others unchanged.
 pub(super) fn explain_linker_error(error: Error, mcu: &str) -> Error {
     let Some(FailureCase::NotCompiled(message)) = error.case_of() else { return error };
     let Some(chip) = Chip::by_name(mcu) else { return error };

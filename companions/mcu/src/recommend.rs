@@ -55,8 +55,8 @@ impl ChipRequirements {
     }
 }
 
-/// Measures every strategy with every prescaler, and returns the best first: one that fits, uses about the
-/// least of the processor, and is most exact.
+/// Measures every strategy with every prescaler; returns the choices, the best first.
+/// The best is one that fits, uses about the least of the processor, and is most exact.
 pub fn recommend(
     wanted: &ChipRequirements,
     compiler: &Compiler,
@@ -134,7 +134,8 @@ fn sort_by_preference(choices: &mut [Choice]) {
     });
 }
 
-/// Returns the boards that equation 1 allows. A tick is tried only if it leaves time between two ticks.
+/// Boards of both exact strategies with each prescaler whose timer can time the periods.
+/// A tick is tried only if it leaves time between two ticks.
 fn candidate_boards(mcu: &str, clock_hz: u32, shortest: u32, longest: u32, tick_us: u32) -> Vec<Board> {
     let mut boards = Vec::new();
     // The paper's single shot loses time at every event; one that keeps its periods is anchored.

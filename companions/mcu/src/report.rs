@@ -35,7 +35,7 @@ pub fn firmware_report(
     }
 }
 
-/// Returns the bytes without a last character that is cut off, since the simulation ended within it.
+/// Bytes without a last character that is cut off, since the simulation ended within it.
 fn whole_characters(bytes: &[u8]) -> &[u8] {
     let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
     let is_cut = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
@@ -56,7 +56,7 @@ fn interrupts_of_vector(vector: &log::VectorStatistics) -> VectorInterrupts {
     }
 }
 
-/// Returns a cycle's time since reset in ns, rounded to the nearest.
+/// Time of a cycle in nanoseconds since reset, rounded to the nearest.
 pub fn cycle_to_ns(cycle: u64, clock_hz: u32) -> i64 {
     let hz = u128::from(clock_hz.max(1));
     ((u128::from(cycle) * 1_000_000_000 + hz / 2) / hz) as i64
@@ -157,7 +157,7 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Symbols<'_>) -> Ve
     asleep.into_iter().chain(found).chain(lost).chain(watchdog).map(Warning::Firmware).collect()
 }
 
-/// Returns the handler or lock that made everything else wait at a moment, if that was recorded.
+/// Handler or lock that made everything else wait at a moment, if that was recorded.
 fn blocker_at(log: &Log, cycle: u64) -> Option<Blocker> {
     let ended = log.spans.partition_point(|span| span.end < cycle);
     log.spans[ended..].iter().take(8).find(|span| span.begin <= cycle).map(|span| span.blocker)

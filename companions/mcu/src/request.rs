@@ -137,8 +137,7 @@ impl McuRequest {
         Ok(run)
     }
 
-    /// Records a firmware; returns the recording, and the indices of the pins that it drives often enough to
-    /// be measured.
+    /// Records a firmware; returns the recording and the indices of the pins driven often enough to measure.
     fn record_driven_pins(&self, setup: Setup) -> Result<(Recording, Vec<usize>), Error> {
         /// Most edges of all pins together; if there are more, only the pins found by then are recorded, in
         /// another simulation.
@@ -153,7 +152,7 @@ impl McuRequest {
         Ok((simulate(&Setup { pins, ..setup })?, shown))
     }
 
-    /// Returns the period of a pin, of `pins` in all.
+    /// Requested period of a pin, of `pins` in all; `None` if none was requested.
     fn pin_period(&self, pin: usize, pins: usize) -> Result<Option<ExactPeriod>, Error> {
         match self.periods.as_slice() {
             [] => Ok(None),
@@ -168,7 +167,7 @@ impl McuRequest {
         whole_us(self.periods.first().map_or(PERIOD_NS, |period| period.rounded_ns()))
     }
 
-    /// Returns the board with the requested traits; the others are set ideally for the period.
+    /// Board with the requested traits; the others are set ideally for the period.
     fn board(&self) -> Result<Board, Error> {
         let mcu = self.mcu.as_deref().unwrap_or_default();
         let (prescaler, usual_hz) = match mcu == rp2040::NAME {
@@ -187,8 +186,8 @@ impl McuRequest {
         Ok(board.with_chip(&mcu, clock_hz))
     }
 
-    /// Returns the divider of the RP2040, whose timer counts microseconds and whose SysTick, for the strategy
-    /// periodic, counts cycles.
+    /// Divider on the RP2040: 1 for the strategy periodic, else the clock in MHz; an error if one was given.
+    /// Its timer counts microseconds, its SysTick cycles.
     fn rp2040_prescaler(&self) -> Result<u16, Error> {
         if self.prescaler.is_some() {
             return Err(Error::bad_use(format!("the timers of the {} have no prescaler", rp2040::NAME))

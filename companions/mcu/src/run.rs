@@ -46,8 +46,7 @@ pub struct McuRun {
 }
 
 impl McuRun {
-    /// Creates the run of a pin with fewer than three activations among others: it missed the due
-    /// activations, if their number is known.
+    /// Creates the run of a pin with fewer than three activations: it missed the due ones, if known how many.
     pub(super) fn from_silent_pin(
         recording: &Recording,
         pin: Pin,
@@ -104,7 +103,7 @@ impl McuRun {
                 drift_ns: pin_task.period.and(activations.last()).map(Activation::latency_ns),
                 pulse_cycles: widths().min().and_then(pulse).zip(widths().max()),
                 made_by: late.maker.and_then(|vector| recording.vector_name(vector)),
-                disturbed: late.causes.iter().map(|blame| recording.disturbance(blame)).collect(),
+                disturbed: late.causes.iter().map(|blame| recording.late_start_cause(blame)).collect(),
                 late: late.starts,
                 unexplained: late.unexplained,
             }];
@@ -140,7 +139,7 @@ impl DueTimeGrid {
         DueTimeGrid { hz, first, over: (over / divisor).max(1), under: under / divisor }
     }
 
-    /// Returns the due time of an activation, rounded to the nearest nanosecond.
+    /// Due time of an activation, rounded to the nearest nanosecond.
     fn due_ns(&self, index: u64) -> i64 {
         let scale = self.hz * self.under;
         let cycles = u128::from(self.first) * self.under + u128::from(index) * self.over;
@@ -152,7 +151,7 @@ impl DueTimeGrid {
         (((self.over * 1_000_000_000 + scale / 2) / scale) as i64).max(1)
     }
 
-    /// Returns the whole periods from the first due time to a moment.
+    /// Whole periods from the first due time to a moment.
     fn periods_until(&self, ns: i64) -> i64 {
         let first_ns = self.due_ns(0);
         let ahead = u128::from((ns - first_ns).max(0).unsigned_abs());
@@ -178,7 +177,7 @@ impl From<McuRun> for McuPins {
 }
 
 impl McuPins {
-    /// Joins the pins of one recording; warnings common to all are kept once.
+    /// Joins the pins of one recording; warnings common to all are kept once. `None` without a pin.
     pub fn new(pins: Vec<McuRun>) -> Option<Self> {
         // A silent pin has no report of the firmware.
         let first = pins.iter().position(|pin| pin.info.firmware.is_some()).unwrap_or(0);
@@ -217,7 +216,7 @@ impl McuPins {
     }
 }
 
-/// Returns the beginning and end of each activation, in cycles.
+/// Beginning and end of each activation, in cycles.
 fn activation_spans(recording: &Recording, pin_task: &PinTask) -> Vec<(u64, u64)> {
     let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == pin_task.pin);
     pin_task.edge.activation_spans(of_pin.map(|edge| LevelChange { at: edge.cycle, high: edge.high }))
@@ -236,7 +235,7 @@ fn are_distances_regular(apart: &[i64]) -> bool {
     odd * 20 <= apart.len()
 }
 
-/// Gap left open by a part of the chip that the firmware uses and that is not simulated.
+/// Gap left by a part of the chip that the firmware uses and that is not simulated; `None` without one.
 fn unsimulated_part_gap(recording: &Recording) -> Option<Gap> {
     let not_simulated =
         |warning: &Warning| matches!(warning, Warning::Firmware(FirmwareFinding::NotSimulated { .. }));

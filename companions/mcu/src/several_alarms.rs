@@ -66,7 +66,7 @@ pub const ITERATION_CYCLES: u32 = 6;
 /// Cycles of a lock without an iteration, together with the largest time from its arming to the lock.
 const EMPTY_LOCK_CYCLES: f64 = 24.0;
 
-/// Returns the iterations of a lock that lasts about this many cycles, but no more.
+/// Iterations of a lock that lasts about this many cycles, but no more.
 pub fn lock_iterations(cycles: f64) -> u32 {
     ((cycles - EMPTY_LOCK_CYCLES) / f64::from(ITERATION_CYCLES)) as u32
 }
@@ -91,8 +91,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Creates a scenario with all alarms due at once, `first_us` after they were armed in that order, and
-    /// the processor awake.
+    /// Creates a scenario with all alarms due at once, `first_us` after they were armed in this order.
+    /// The processor is awake.
     pub fn all_due_at_once(first_us: u32, order: [u8; MAX_ALARMS]) -> Self {
         Scenario {
             first_us: [first_us; MAX_ALARMS],
@@ -133,7 +133,7 @@ pub struct AlarmsFirmware {
 }
 
 impl AlarmsFirmware {
-    /// Builds the firmware; the board's longest period is extended so that each alarm can begin after the first events of all.
+    /// Builds the firmware, with a longest period that lets each alarm begin after the first events of all.
     pub fn build(board: &Board, periods_us: &[u32], compiler: &Compiler) -> Result<Self, Error> {
         let chip = super::simulator::avr_chip(&board.mcu)?;
         let longest = periods_us.iter().copied().max().unwrap_or(1);
@@ -163,7 +163,7 @@ impl AlarmsFirmware {
         Avr::new(self.chip, &setup).run()
     }
 
-    /// Returns the shortest time to the first event of a scenario's alarms, in microseconds.
+    /// Shortest time to the first event of a scenario's alarms, in microseconds.
     pub fn shortest_first_us(&self) -> u32 {
         shortest_first_us(&self.board)
     }
@@ -172,13 +172,13 @@ impl AlarmsFirmware {
         f64::from(us) * f64::from(self.board.clock_hz) / 1e6
     }
 
-    /// Returns the counts until an event is due, rounded up so that it is never early.
+    /// Counts until an event is due, rounded up so that it is never early.
     fn counts_in_us(&self, us: u32) -> u64 {
         (u64::from(us) * u64::from(self.board.clock_hz)).div_ceil(micro_cycles_per_count(&self.board))
     }
 
-    /// Returns the event that gives the worst distance if it is late: the rounding of due times to counts
-    /// lengthens the distance to the previous event, or shortens that to the next ([`period_rounding_cycles`]).
+    /// Number of the event that gives the worst distance if it is late, by the rounding of due times to counts.
+    /// Rounding lengthens the distance to the previous event, or shortens that to the next ([`period_rounding_cycles`]).
     fn worst_event(&self, alarm: usize) -> u32 {
         let (scale, rest) =
             (micro_cycles_per_count(&self.board), period_remainder(&self.board, self.periods_us[alarm]));
@@ -192,13 +192,12 @@ impl AlarmsFirmware {
         (1..=most).find(|event| left(*event) >= rest).unwrap_or(1)
     }
 
-    /// Returns the cycles from the arming to beyond a first event.
+    /// Cycles from the arming until well after a first event that is due `us` later.
     fn cycles_beyond_first_event(&self, us: u32) -> u64 {
         self.cycles_in_us(us) as u64 + 4 * u64::from(self.board.prescaler) + 100_000
     }
 
-    /// Returns the order of arming with this alarm last and the others by their periods, the shortest first: the queue
-    /// then takes longest.
+    /// Order of arming with this alarm last and the others by period, shortest first: the queue takes longest.
     fn order_ending_with(&self, last: usize) -> [u8; MAX_ALARMS] {
         let mut others: Vec<usize> = (0..self.periods_us.len()).filter(|k| *k != last).collect();
         others.sort_by_key(|k| self.periods_us[*k]);
@@ -209,8 +208,7 @@ impl AlarmsFirmware {
         order
     }
 
-    /// Returns the scenario in which an alarm's first event is served after those of some others, while the
-    /// rest is due later.
+    /// Scenario in which an alarm's first event is served after those of some others; the rest is due later.
     fn scenario_behind(&self, alarm: usize, others: &[usize]) -> Scenario {
         let first_us = self.shortest_first_us();
         let mut scenario = Scenario::all_due_at_once(first_us, self.order_ending_with(alarm));
@@ -221,7 +219,7 @@ impl AlarmsFirmware {
         scenario
     }
 
-    /// Returns the cycles from an alarm's due time to its handler, if it is served after these others.
+    /// Cycles from an alarm's due time to its handler, served after these others; `None` if it did not come.
     fn cycles_to_handler(&self, alarm: usize, others: &[usize]) -> Option<u64> {
         let cycles = self.cycles_beyond_first_event(self.shortest_first_us() * 2);
         let log = self.run(&self.scenario_behind(alarm, others), cycles, Some(2 * others.len() + 1));
@@ -235,7 +233,7 @@ impl AlarmsFirmware {
         (0..self.periods_us.len()).filter(|k| *k != alarm).collect()
     }
 
-    /// Returns the alarms that come before some of its events only: one of the same period comes before all or none.
+    /// Other alarms that come before some but not all of its events, as one of the same period does not.
     fn alarms_before_some_events(&self, alarm: usize) -> Vec<usize> {
         let period_us = self.periods_us[alarm];
         let is_rival =
@@ -243,7 +241,7 @@ impl AlarmsFirmware {
         self.other_alarms(alarm).into_iter().filter(is_rival).collect()
     }
 
-    /// Returns the cycles of the interrupt that serves only this alarm, from entry to end.
+    /// Cycles of the interrupt that serves only this alarm, from entry to end.
     fn interrupt_cycles(&self, alarm: usize) -> u64 {
         // Until the next event of any alarm: the interrupt is over then.
         let log = self.run(
@@ -254,7 +252,7 @@ impl AlarmsFirmware {
         log.vectors.iter().map(|vector| vector.max_cycles).max().unwrap_or_default()
     }
 
-    /// Returns the scenario with all alarms due at the beginning of the longest lock, and this alarm last.
+    /// Scenario with all alarms due at the beginning of the longest lock, and this alarm last.
     pub fn critical_instant(&self, last: usize, longest: LongestBlocking) -> Scenario {
         let first_us = self.shortest_first_us();
         let mut scenario = Scenario {
@@ -285,7 +283,7 @@ impl AlarmsFirmware {
         Scenario { gap_iterations: lock_iterations(due - served as f64), ..scenario }
     }
 
-    /// Returns the largest lateness of the last alarm, in cycles, that the counter tolerates.
+    /// Largest lateness of the last alarm, in cycles, that the counter tolerates.
     fn largest_tolerated_lateness(&self) -> u64 {
         match self.board.strategy {
             Strategy::Periodic => self.cycles_in_us(self.board.tick_us) as u64,
@@ -294,8 +292,7 @@ impl AlarmsFirmware {
     }
 }
 
-/// Returns the latest time to the first event of alarms: as late as the counter reaches without an intermediate stop, but
-/// not before `at_least`.
+/// Latest time to a first event that the counter reaches without an intermediate stop; at least `at_least`.
 fn latest_first_us(board: &Board, at_least: u32) -> u32 {
     let quarter_us = (0x4000 - 1) * micro_cycles_per_count(board) / u64::from(board.clock_hz);
     at_least.max(quarter_us.min(u32::MAX.into()) as u32)
@@ -423,25 +420,25 @@ fn observation_cycles(firmware: &AlarmsFirmware) -> u64 {
     2 * firmware.cycles_beyond_first_event(longest)
 }
 
-/// Returns the largest deviation of the distance of two events of an alarm from its period, in cycles.
+/// Largest deviation of the distance of two events of an alarm from its period, in cycles.
 pub fn largest_deviation(log: &Log, alarm: usize, period_cycles: f64) -> Option<f64> {
     let starts: Vec<u64> = log.edge_cycles(alarm, true).collect();
     starts.windows(2).map(|w| ((w[1] - w[0]) as f64 - period_cycles).abs()).reduce(f64::max)
 }
 
-/// Returns the cycles by which a period that is no whole number of counts is too long or too short: its
-/// fraction is carried, so that both occur.
+/// Most cycles by which a period that is no whole number of counts is too long or too short.
+/// Its fraction is carried, so that both occur.
 fn period_rounding_cycles(board: &Board, period_us: u32) -> f64 {
     let (scale, rest) = (micro_cycles_per_count(board), period_remainder(board, period_us));
     rest.max(scale - rest) as f64 / 1e6 * f64::from(u8::from(rest != 0))
 }
 
-/// Returns the length of one count, in millionths of a cycle.
+/// Length of one count, in millionths of a cycle.
 fn micro_cycles_per_count(board: &Board) -> u64 {
     u64::from(board.prescaler) * 1_000_000
 }
 
-/// Returns the remainder of a period after whole counts, in millionths of a cycle.
+/// Remainder of a period after whole counts, in millionths of a cycle.
 fn period_remainder(board: &Board, period_us: u32) -> u64 {
     u64::from(period_us) * u64::from(board.clock_hz) % micro_cycles_per_count(board)
 }

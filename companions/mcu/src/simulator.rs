@@ -83,12 +83,12 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Returns a cycle's time in nanoseconds since reset, rounded to the nearest.
+    /// Time of a cycle in nanoseconds since reset, rounded to the nearest.
     pub fn ns(&self, cycle: u64) -> i64 {
         report::cycle_to_ns(cycle, self.clock_hz)
     }
 
-    /// Returns the label of a pin on the board of the chip, if it has one.
+    /// Label of a pin on the board of the chip, if it has one.
     pub(super) fn board_label(&self, pin: Pin) -> Option<String> {
         boards::arduino_board(Chip::by_name(&self.mcu)?)?.pin_label(pin)
     }
@@ -97,8 +97,8 @@ impl Recording {
         self.log.vectors.iter().find(|of| of.number == number).map(|of| of.name.clone())
     }
 
-    /// Returns a cause of late starts with its location.
-    pub(super) fn disturbance(&self, blame: &DelaySource) -> LateStartCause {
+    /// Cause of late starts with its location.
+    pub(super) fn late_start_cause(&self, blame: &DelaySource) -> LateStartCause {
         let vector = match blame.blocker {
             Blocker::Handler(number) => self.vector_name(number),
             Blocker::Lock(_) => None,
@@ -108,8 +108,7 @@ impl Recording {
         LateStartCause { vector, place, starts: blame.starts, worst_cycles: blame.worst }
     }
 
-    /// Returns the indices of the pins that the firmware moves often enough to be measured, except those of
-    /// serial output.
+    /// Indices of the pins that the firmware moves often enough to be measured, without those of serial output.
     pub(super) fn driven_pins(&self, edge: EdgeKind) -> Vec<usize> {
         let mut begins = vec![0; self.pins.len()];
         for change in self.log.edges.iter().filter(|change| edge.begins_activation(change.high)) {
@@ -243,7 +242,7 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
     Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings, end, pins, places })
 }
 
-/// Returns the locations of handlers, and of instructions that turn interrupts off.
+/// Locations of handlers, and of instructions that turn interrupts off.
 fn blocker_locations(log: &Log, names: &Symbols<'_>) -> BTreeMap<Blocker, CodeLocation> {
     let handlers = log.vectors.iter().map(|of| (Blocker::Handler(of.number), names.location(of.handler)));
     let locks: BTreeSet<Blocker> = log.spans.iter().map(|span| span.blocker).collect();
@@ -254,8 +253,8 @@ fn blocker_locations(log: &Log, names: &Symbols<'_>) -> BTreeMap<Blocker, CodeLo
     handlers.chain(locks).collect()
 }
 
-/// Returns the chip and its clock in Hz, as requested, else from the firmware; and true if the clock is assumed to
-/// be an Arduino's, without both.
+/// Chip, its clock in Hz, and true if the clock is only assumed to be an Arduino's.
+/// A requested one comes first, then that of the firmware.
 fn chip_and_clock(setup: &Setup, loaded: &FirmwareFile) -> Result<(Chip, u32, bool), Error> {
     let name = setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| {
         Error::bad_use(format!("{} does not name its chip", setup.firmware.display()))

@@ -88,7 +88,7 @@ impl SerialText {
 /// Times in ns, with levels.
 type Levels = Vec<(u64, bool)>;
 
-/// Reads a dump command by command, since scopes may be nested as deep as a file is long.
+/// Reads the stimuli of a value change dump, command by command: scopes may nest as deep as a file is long.
 fn stimuli_from_dump<R: BufRead>(parser: Parser<R>) -> Result<Vec<Stimulus>, String> {
     let mut pins: Vec<(IdCode, Pin, Levels)> = Vec::new();
     let (mut unit_fs, mut now_ns) = (femtoseconds(TimescaleUnit::S), 0u64);

@@ -26,7 +26,7 @@ pub struct CellResult {
     pub run: McuPins,
 }
 
-/// Returns all combinations, with everything set ideally for each period.
+/// All combinations, with everything set ideally for each period.
 pub fn cells(strategies: &[Strategy], prescalers: &[u16], periods_us: &[u32], events: u32) -> Vec<Cell> {
     let mut cells = Vec::new();
     for &strategy in strategies {

@@ -89,7 +89,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// Returns the name of the variable that has exactly these bytes.
+    /// Name of the variable that has exactly these bytes.
     pub fn variable_name(&self, address: u16, bytes: u8) -> Option<String> {
         let is_it = |of: &&(u16, u64, String)| of.0 == address && of.1 == u64::from(bytes);
         self.variables.iter().find(is_it).map(|(.., name)| name.clone())
@@ -108,12 +108,13 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Returns the file name without the directories of the build.
+/// File name without the directories of the build.
 fn short_file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Returns the lines of stabs. Entries have twelve bytes; addresses of lines are relative to the function
+/// Addresses, files and lines from stabs, in order of address.
+/// Entries have twelve bytes; addresses of lines are relative to the function
 /// they are in (the "stabs" document of binutils, chapters 2 and 6).
 fn parse_stabs(entries: &[u8], strings: &[u8]) -> Vec<(u32, String, u16)> {
     const FUNCTION: u8 = 0x24;

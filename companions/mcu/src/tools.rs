@@ -60,7 +60,7 @@ impl Tool {
     }
 }
 
-/// Returns the lines with the error, which come first; the rest are its consequences.
+/// The first 12 lines that are not empty: the error comes first, the rest are its consequences.
 fn first_error_lines(message: &str) -> String {
     message.lines().filter(|l| !l.trim().is_empty()).take(12).collect::<Vec<_>>().join("\n")
 }

@@ -17,7 +17,7 @@ pub(super) fn is_uf2(bytes: &[u8]) -> bool {
     bytes.starts_with(&BEGIN)
 }
 
-/// Returns addresses and bytes.
+/// Flash contents of a file for the RP2040: addresses and bytes, adjoining blocks joined.
 pub(super) fn read_blocks(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
     let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
     let (blocks, rest) = bytes.as_chunks::<512>();

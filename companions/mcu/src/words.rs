@@ -21,7 +21,7 @@ impl Present for McuRecommendation {
     }
 }
 
-/// Returns the three lines of the conclusion: the recommended way, the reason, and the next step.
+/// Three lines of the conclusion: the recommended way, the reason, and the next step.
 fn conclusion(recommendation: &McuRecommendation) -> Conclusion {
     let Some(best) = recommendation.choices.first().filter(|c| c.fits) else {
         let nearest = recommendation.choices.first().and_then(|choice| choice.worst_us);
@@ -52,7 +52,7 @@ fn conclusion(recommendation: &McuRecommendation) -> Conclusion {
     }
 }
 
-/// Returns the table of the ways to use the timer, the best first.
+/// Table of the ways to use the timer, the best first.
 fn choices_section(recommendation: &McuRecommendation) -> Section {
     let choices = &recommendation.choices;
     let header = ["strategy", "prescaler", "tick", "fits", "worst", "seen", "processor", "irq/s"];

@@ -6,8 +6,8 @@ use std::thread;
 
 use jitterlab_model::Error;
 
-/// Does the work for each item, and returns the results in their order; `done` is called with the number
-/// finished and the number of all.
+/// Works on the items on all processors; returns the results in their order, or the first error.
+/// `done` is called with the number finished and the number of all.
 pub(super) fn map_in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,

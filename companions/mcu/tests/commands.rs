@@ -15,7 +15,7 @@ fn mcu(arguments: &[&str]) -> Output {
 }
 
 /// A run that was saved or written as edges, opened again.
-fn opened(file: &str) -> Run {
+fn open_run(file: &str) -> Run {
     Run::open(file, &Hints::default()).unwrap()
 }
 
@@ -24,7 +24,7 @@ fn said(output: &Output) -> String {
 }
 
 /// True if the cross compiler is installed, which it must be if all tools are required.
-fn installed() -> bool {
+fn has_compiler() -> bool {
     let there = Command::new("avr-g++").arg("--version").output().is_ok();
     let required =
         std::env::var("CI").is_ok_and(|v| v == "true") || std::env::var_os("JITTERLAB_REQUIRE_ALL").is_some();
@@ -37,7 +37,7 @@ fn installed() -> bool {
 
 #[test]
 fn a_simulated_alarm_is_an_ordinary_run() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn a_simulated_alarm_is_an_ordinary_run() {
         text.contains("simulated atmega128, cycles at 7372800") && text.contains("TIMER1_COMPA"),
         "{text}"
     );
-    let run = opened(file);
+    let run = open_run(file);
     assert_eq!((run.info().bench, run.info().tasks[0].result.as_ref().unwrap().executed), (Bench::Mcu, 20));
     // The same answer comes first wherever the file is read.
     let analysed = Document::new(&run.analysis(None, Vec::new(), false, None).unwrap()).head.unwrap();
@@ -63,7 +63,7 @@ fn a_simulated_alarm_is_an_ordinary_run() {
 
 #[test]
 fn a_program_of_ones_own_is_built_with_the_traits_asked_for() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcu/programs/time_services.cc");
@@ -91,7 +91,7 @@ fn what_cannot_be_measured_is_said_with_its_remedy() {
     let no_need = mcu(&["recommend", "--need", "20ms"]);
     assert_eq!(no_need.status.code(), Some(2));
     assert!(said(&no_need).contains("20ms:50us"), "{}", said(&no_need));
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let no_file = mcu(&["run", "--elf", "no-such.elf", "--pin", "B0"]);
@@ -105,7 +105,7 @@ fn what_cannot_be_measured_is_said_with_its_remedy() {
 
 #[test]
 fn a_recommendation_is_the_first_of_what_fits() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let needs = ["--need", "20ms:50us", "--need", "3ms:90us", "--lock", "10us", "--handler", "5us"];
@@ -136,7 +136,7 @@ fn a_recommendation_is_the_first_of_what_fits() {
 
 #[test]
 fn edges_written_as_a_dump_are_read_back_as_they_were() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -145,7 +145,7 @@ fn edges_written_as_a_dump_are_read_back_as_they_were() {
     let measured = mcu(&["run", "--period", "2ms", "-n", "60", "-o", &run, "--vcd", &dump]);
     assert_eq!(measured.status.code(), Some(0), "{}", said(&measured));
     let edges = |file: &str| {
-        let activations = opened(file).activations(0, 0..60).unwrap();
+        let activations = open_run(file).activations(0, 0..60).unwrap();
         activations.iter().map(|one| (one.start_ns, one.end_ns)).collect::<Vec<_>>()
     };
     let (written, read) = (edges(&run), edges(&dump));
@@ -155,7 +155,7 @@ fn edges_written_as_a_dump_are_read_back_as_they_were() {
 /// Two pins, one of them moved from outside: two tasks, judged for a test system.
 #[test]
 fn pins_are_tasks_that_requirements_decide() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -175,8 +175,8 @@ fn pins_are_tasks_that_requirements_decide() {
     assert!(said(&met).contains("pass: B1: period-error max <= 100us"), "{}", said(&met));
     let xml = std::fs::read_to_string(&junit).unwrap();
     assert!(xml.contains("tests=\"2\" failures=\"0\"") && xml.contains("classname=\"B1\""), "{xml}");
-    assert!([&run, &dump].iter().all(|file| opened(file).info().tasks.len() == 2));
-    let executed = opened(&run).info().tasks[1].result.as_ref().unwrap().executed;
+    assert!([&run, &dump].iter().all(|file| open_run(file).info().tasks.len() == 2));
+    let executed = open_run(&run).info().tasks[1].result.as_ref().unwrap().executed;
     assert_eq!(executed, 39, "{}", said(&met));
 
     let broken = with(&["--require", "period-error max < 1ns", "--junit", &junit]);
@@ -210,7 +210,7 @@ fn a_program_of_another_release_is_refused_and_its_own_name_is_that_of_the_comma
 }
 
 /// The ELF of a program in C for an ATmega328P.
-fn compiled(folder: &Path, name: &str, program: &str) -> String {
+fn compile_c(folder: &Path, name: &str, program: &str) -> String {
     let [source, elf] =
         ["c", "elf"].map(|ending| folder.join(format!("{name}.{ending}")).display().to_string());
     std::fs::write(&source, program).unwrap();
@@ -222,7 +222,7 @@ fn compiled(folder: &Path, name: &str, program: &str) -> String {
 /// Firmware whose events stop long before the simulated time ends: the events due until then are missed.
 #[test]
 fn firmware_that_falls_silent_misses_what_is_due() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -235,7 +235,7 @@ fn firmware_that_falls_silent_misses_what_is_due() {
              ISR(TIMER1_COMPA_vect) {{ static uint16_t n; PINB = 1; if (++n == 500) {{ {silence} }} }}
              int main(void) {{ DDRB = 1; OCR1A = 15999; TCCR1B = _BV(WGM12) | 1; TIMSK1 = 2; sei(); for (;;); }}"
         );
-        let elf = compiled(directory.path(), name, &program);
+        let elf = compile_c(directory.path(), name, &program);
         for period in [&["--period", "1ms"][..], &[]] {
             let run = path(&format!("{}.parquet", period.len()));
             let mut arguments =
@@ -244,7 +244,7 @@ fn firmware_that_falls_silent_misses_what_is_due() {
             arguments.extend(period);
             let output = mcu(&arguments);
             assert_eq!(output.status.code(), Some(1), "{name}: {}", said(&output));
-            let result = opened(&run).info().tasks[0].result.clone().unwrap();
+            let result = open_run(&run).info().tasks[0].result.clone().unwrap();
             assert_eq!((result.executed, result.missed), (500, 1_498), "{name}: {}", said(&output));
         }
     }
@@ -253,14 +253,14 @@ fn firmware_that_falls_silent_misses_what_is_due() {
 /// 1023 cycles at 16 MHz are 63.9375 us: equal distances have no latency, however many there are.
 #[test]
 fn a_period_between_two_nanoseconds_does_not_drift() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("pwm.parquet").display().to_string();
     let program = "#include <avr/io.h>\n
          int main(void) { DDRB = 2; OCR1A = 1022; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
-    let elf = compiled(directory.path(), "pwm", program);
+    let elf = compile_c(directory.path(), "pwm", program);
     let output = mcu(&[
         "run",
         &elf,
@@ -276,7 +276,7 @@ fn a_period_between_two_nanoseconds_does_not_drift() {
         &run,
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let result = opened(&run).info().tasks[0].result.clone().unwrap();
+    let result = open_run(&run).info().tasks[0].result.clone().unwrap();
     assert!(result.executed > 156_000, "{}", result.executed);
     assert_eq!((result.min_latency_ns, result.max_latency_ns, result.missed), (0, 0, 0));
 }
@@ -285,13 +285,13 @@ fn a_period_between_two_nanoseconds_does_not_drift() {
 /// one nothing is decided.
 #[test]
 fn a_silent_pin_does_not_refuse_the_others() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let program = "#include <avr/io.h>\n
          int main(void) { DDRB = 3; OCR1A = 7999; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
-    let elf = compiled(directory.path(), "two", program);
+    let elf = compile_c(directory.path(), "two", program);
     let with = |more: &[&str]| mcu(&[&["run", &elf, "-d", "1s"], more].concat());
     // The pin that it drives is found, and its period.
     let found = with(&["--max-jitter", "1us"]);
@@ -313,13 +313,13 @@ fn a_silent_pin_does_not_refuse_the_others() {
 /// A period given in cycles of the clock has no latency either, and a wrong one drifts.
 #[test]
 fn a_period_may_be_cycles_of_a_clock() {
-    if !installed() {
+    if !has_compiler() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let program = "#include <avr/io.h>\n
          int main(void) { DDRB = 2; OCR1A = 1022; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
-    let elf = compiled(directory.path(), "pwm", program);
+    let elf = compile_c(directory.path(), "pwm", program);
     let with = |period: &str, requirement: &str| {
         mcu(&["run", &elf, "--edge", "both", "--period", period, "--require", requirement])
     };

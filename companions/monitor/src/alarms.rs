@@ -142,7 +142,8 @@ impl Alarms {
             .find(|active| active.notice.task == task && active.notice.cause.as_ref() == cause)
     }
 
-    /// Index of the alarm, that for other causes apart, whose largest latency is the least.
+    /// Index of the alarm whose largest latency is the least; `None` without one. That for other causes is
+    /// left out.
     fn least_late_index(&self) -> Option<usize> {
         let others = other_causes();
         let own = self.active.iter().enumerate();

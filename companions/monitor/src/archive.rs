@@ -114,7 +114,7 @@ impl Archive {
         let _ = fs::remove_file(self.folder.beginning_path(stream, seq));
     }
 
-    /// Writes the hours that wait; where the disk takes none, they stay in memory.
+    /// Writes the hours that wait; those that the disk does not take stay in memory, joined if too many.
     fn write_waiting(&mut self) {
         while let Some(hour) = self.waiting.first() {
             if let Err(error) = folder::write_json(&self.folder.hour_path(&hour.stream, hour.seq), hour) {

@@ -195,8 +195,8 @@ impl Counter {
         self.stream = Some(stream);
     }
 
-    /// Ends the hour with this second and begins a stream of this name, since limits of idle states changed. Returns false
-    /// where an hour is just ending: then it is to be called again.
+    /// Begins a stream of this name with the next second, for new limits of idle states; false if not yet.
+    /// Where an hour is just ending it is to be called again.
     pub fn change_power(&mut self, id: String, power: &Power) -> bool {
         let now = self.clock.now();
         let Some(stream) = &mut self.stream else { return true };
@@ -280,7 +280,8 @@ impl Counter {
         }
     }
 
-    /// Counts and records a task's rows of one hour, updates its live figures, and queues breaches until their cause is known.
+    /// Counts and records a task's rows of one hour, updates its live figures, and queues its breaches.
+    /// They wait until their cause is known.
     fn count_rows(&mut self, stream: &mut Stream, task: usize, rows: &[Activation]) {
         let Some(last) = rows.last() else { return };
         let counter = &mut stream.counters[task];
@@ -340,7 +341,7 @@ impl Counter {
         CauseRequest::Piece
     }
 
-    /// Adds causes found since the last call.
+    /// Adds causes found since the last call, and sends the breaches that they explain.
     pub fn add_causes(&mut self, piece: &RunCauses) {
         let Some(mut stream) = self.stream.take() else { return };
         merge(&mut stream.causes, piece);
@@ -408,12 +409,12 @@ impl Counter {
         if stream.next_writer.is_none() {
             stream.next_writer = self.create_next_journal(&stream);
         }
-        self.begin_next_hour(&mut stream, &now);
+        self.send_hour_and_begin_next(&mut stream, &now);
         stream.end_mono_ns = self.hour_end_ns(&now);
         self.stream = Some(stream);
     }
 
-    fn begin_next_hour(&mut self, stream: &mut Stream, now: &Moment) {
+    fn send_hour_and_begin_next(&mut self, stream: &mut Stream, now: &Moment) {
         let changed = stream.changed.take();
         self.send_hour(stream, now, changed.is_some());
         (stream.writer, stream.seq, stream.opened) = (stream.next_writer.take(), stream.seq + 1, *now);
@@ -491,7 +492,7 @@ impl Counter {
         self.looks_for_causes = false;
         self.send_resolved_breaches(&stream, None);
         if stream.counters.iter().any(TaskCounter::has_closed) {
-            self.begin_next_hour(&mut stream, &now);
+            self.send_hour_and_begin_next(&mut stream, &now);
         }
         // Hours before were told as they came; what the source knows beyond is of the last.
         for ((counter, result), (missed, lost, executed)) in
@@ -510,7 +511,7 @@ impl Counter {
     }
 }
 
-/// Puts limits of idle states into a description; a limit set by another process becomes a label, for a fleet to see.
+/// Puts limits of idle states into a description; one set by another process becomes a label, for a fleet.
 fn with_power(mut info: RunInfo, power: &Power) -> RunInfo {
     info.labels.remove(IDLE_LIMIT);
     let set = power.dma_latency_us.filter(|us| *us < NO_REQUEST_US);

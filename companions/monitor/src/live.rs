@@ -184,7 +184,7 @@ fn write_counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) 
     Ok(())
 }
 
-/// Upper edges of buckets: eight an octave from 1 µs to 16 ms, each the edge of a bin, so that their counts are exact.
+/// Upper edges of buckets: eight an octave from 1 µs to 16 ms, each a bin's, so that counts are exact.
 fn bucket_edges_ns() -> Vec<i64> {
     let octaves =
         (0..14).flat_map(|octave| (0..8).map(move |part| (1_000 << octave) + (125 << octave) * part));

@@ -133,7 +133,7 @@ fn journal_bytes(fields: &[(&str, &str)]) -> Vec<u8> {
     bytes
 }
 
-/// Starts a command with the alarm on its standard input.
+/// Starts a command with the alarm on its standard input, unless too many run.
 fn start_command(command: &str, notice: &Notice, running: &Arc<()>) {
     let Ok(json) = serde_json::to_string(notice) else { return };
     if Arc::strong_count(running) > MAX_COMMANDS {

@@ -13,7 +13,7 @@ use crate::folder::{self, Folder};
 use crate::hour::{Hour, HourEnd, Totals};
 use crate::task_counter::TaskCounter;
 
-/// Counts the journals that a killed monitor left and closes their days; returns the end of the last hour.
+/// Counts the journals that a killed monitor left and closes their days; returns the last hour's end, if any.
 pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Option<HourEnd>, Error> {
     // Written halfway when the monitor was killed.
     for name in ["journal", "hours"] {

@@ -38,8 +38,8 @@ impl ServiceManager {
         self.socket.is_some() && (is_time || !self.is_ready)
     }
 
-    /// Reports that the monitor is alive if the journal has grown, or cannot grow (`none_expected`): for a disk that takes
-    /// nothing, a restart would lose the hours in memory.
+    /// Reports that the monitor is alive if the journal has grown, or cannot grow (`none_expected`). For a
+    /// disk that takes nothing, a restart would lose the hours in memory.
     pub fn report_progress(&mut self, journal: Option<PathBuf>, none_expected: bool) {
         let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
         let now = journal.map(|path| (size(&path), path)).map(|(bytes, path)| (path, bytes));

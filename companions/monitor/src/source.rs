@@ -96,7 +96,7 @@ fn watch_threads(
 ) -> Result<(), Error> {
     let command = std::env::args().collect();
     let request = WatchRequest { target: target.clone(), find_ns: FIND_NS, duration_ns: None, command };
-    let mut found = match ThreadWatch::find(&request, interrupted) {
+    let mut found = match ThreadWatch::start(&request, interrupted) {
         Ok(found) => found,
         Err(_) if interrupted.load(Ordering::Relaxed) => return Ok(()),
         Err(error)

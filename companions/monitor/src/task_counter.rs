@@ -113,15 +113,15 @@ impl TaskCounter {
 
     /// Closes the hour: further activations count for the next.
     pub fn close_hour(&mut self) {
-        self.closed = Some(self.take_open());
+        self.closed = Some(self.take_open_hour());
     }
 
     /// Removes and returns the counts of the hour that ends.
     pub fn take_hour(&mut self) -> HourCounts {
-        self.closed.take().unwrap_or_else(|| self.take_open())
+        self.closed.take().unwrap_or_else(|| self.take_open_hour())
     }
 
-    fn take_open(&mut self) -> HourCounts {
+    fn take_open_hour(&mut self) -> HourCounts {
         let mut next = HourCounts::new(self.period_ns);
         next.next_due_ns = self.open.next_due_ns;
         let stats = self.open.stats.take();

@@ -49,7 +49,7 @@ struct PrintedSeries {
     cells: Vec<(u16, u16, f64, f64)>,
 }
 
-/// Both series as a matrix with one repetition. The report gives the largest period error only.
+/// The report's two printed series as a matrix: one repetition, the largest period error of each cell.
 pub fn printed_matrix() -> Matrix {
     let timing = |us: f64| CellTiming { period_error_ns: Some(us * 1e3), ..CellTiming::default() };
     let of_series = |PrintedSeries { load, cells }: PrintedSeries| {
@@ -139,7 +139,7 @@ impl AthlonReproduction {
         }
     }
 
-    /// Evidence on the report's observations, which its own numbers confirm, and on what it says of its tables.
+    /// Evidence on the report's observations, and on what it says of its tables.
     pub fn evidence(&self) -> Vec<Evidence> {
         let one = |compared: &ComparedObservation| {
             let holds = match compared.today.as_ref().map(|today| today.answer) {
@@ -162,6 +162,7 @@ impl AthlonReproduction {
         all
     }
 
+    /// Evidence on the tables: errors on one CPU against those on two, and against RTAI's.
     fn table_evidence(&self) -> impl Iterator<Item = Evidence> {
         let same = |servo: u16, base: u16| servo == base;
         let apart = |servo: u16, base: u16| servo != base;
@@ -177,14 +178,14 @@ impl AthlonReproduction {
 
 const SERIES: [&str; 2] = [NO_LOAD, HOGS];
 
-/// Largest period errors of a task in the cells of a series whose CPUs, the servo thread's and the base thread's, are these.
+/// Largest period errors of a task in the cells of a series whose servo and base CPU `are` accepts.
 fn period_errors(matrix: &Matrix, series: &str, task: usize, are: impl Fn(u16, u16) -> bool) -> Vec<f64> {
     let cells = matrix.measurements.iter().filter(|cell| cell.condition == series);
     let cells = cells.filter(|cell| matches!(cell.cpus[..], [servo, base] if are(servo, base)));
     cells.filter_map(|cell| cell.tasks.get(task)?.period_error_ns).collect()
 }
 
-/// Means of the largest period errors: servo and base thread without load, then with hogs.
+/// Mean largest period errors where `are` accepts the CPUs: servo and base without load, then with hogs.
 fn mean_errors(matrix: &Matrix, are: impl Fn(u16, u16) -> bool) -> Vec<Option<f64>> {
     let each = SERIES.into_iter().flat_map(|series| [0, 1].map(|task| (series, task)));
     let values = each.map(|(series, task)| period_errors(matrix, series, task, &are));
@@ -196,6 +197,7 @@ fn observation_text(answer: Option<&Observation>) -> String {
         .map_or_else(|| "nothing was measured".into(), |of| observation_sentence("", of).trim_start().into())
 }
 
+/// CPUs that stand out in the same-CPU cells without load; `None` with fewer than three CPUs.
 fn pair_outliers(matrix: &Matrix) -> OutlierCpus {
     (matrix.cpus_of(0).len() >= 3).then(|| outlier_cpus(matrix, NO_LOAD, ERROR))
 }
@@ -220,7 +222,7 @@ pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     let mut experiment = Experiment::new(FinishedParts::without_file(), &mut progress, interrupted);
     cells::measure_cells(&mut index, folder, &mut experiment)?;
     drop(progress);
-    let (hog, idle) = run_hog(at, &machine)?;
+    let (hog, idle) = measure_idle_and_hog(at, &machine)?;
     save_results(
         at,
         AthlonReproduction { hog, idle, ..AthlonReproduction::new(machine, index.matrix(), None) },
@@ -243,8 +245,11 @@ fn hog_load(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
     parse_loads(&format!("exec:while true; do echo \"nothing\" > /dev/null; done@{cpu}"))
 }
 
-/// Measures the report's hog; returns its load, and the idle share of its processor without it.
-fn run_hog(at: &mut Reproducer<'_>, facts: &SystemFacts) -> Result<(Option<LoadRun>, Option<f64>), Error> {
+/// Measures idle and with the report's hog; returns the hog's load and the idle share, `None` with one CPU.
+fn measure_idle_and_hog(
+    at: &mut Reproducer<'_>,
+    facts: &SystemFacts,
+) -> Result<(Option<LoadRun>, Option<f64>), Error> {
     let mut usable = facts.usable_cpus().iter().collect::<Vec<_>>().into_iter();
     let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok((None, None)) };
     let task =
@@ -313,21 +318,26 @@ const CPUS: (u16, &str) = (4, "isolcpus=2,3");
 const CELLS: &str = "cells";
 const GUEST: &str = "guest";
 
-/// Measures the report's 32 cells three times, on four emulated processors of a kernel with Xenomai where one is given, else with
-/// PREEMPT_RT, in one boot.
+/// Measures the report's cells on four emulated processors, or takes those of an earlier call; writes the results.
+/// The kernel is Xenomai's where one is given, else PREEMPT_RT.
 pub fn reproduce_in_virtual_time(at: &mut Reproducer<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     let file = at.run_file(GUEST);
     let index = match cells::read_index(at.directory)? {
         Some(index) if at.reuse_run_file(&file) => index,
         // Cells of this machine, which took their time.
         Some(_) => return Err(path_in_the_way_error(at.directory)),
-        None => measure_in_guest(at, kernels, &file)?,
+        None => measure_cells_in_guest(at, kernels, &file)?,
     };
     let machine = Run::open(&file, &Hints::default())?.info().facts_before.clone().unwrap_or_default();
     save_results(at, AthlonReproduction::new(machine, index.matrix(), Some(TIME_SLICE_NS)), index)
 }
 
-fn measure_in_guest(at: &mut Reproducer<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
+/// Measures the cells in one boot; writes their index and the guest's run file.
+fn measure_cells_in_guest(
+    at: &mut Reproducer<'_>,
+    kernels: &Kernels,
+    file: &Path,
+) -> Result<MatrixIndex, Error> {
     let (cpus, isolated) = CPUS;
     let system = System::nearest_to_xenomai(&kernels.systems());
     let system = system.ok_or_else(|| Error::defect("no real-time system"))?;
@@ -358,7 +368,7 @@ fn measure_in_guest(at: &mut Reproducer<'_>, kernels: &Kernels, file: &Path) -> 
     Ok(index)
 }
 
-/// The cells in the output of `matrix --json`.
+/// The measured cells in the output of `matrix --json`; `None` if it has none.
 fn parse_cells(json: &str) -> Option<MatrixIndex> {
     let mut printed: serde_json::Value = serde_json::from_slice(json.as_bytes()).ok()?;
     serde_json::from_value(printed.pointer_mut("/result/index")?.take()).ok()

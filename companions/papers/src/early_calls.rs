@@ -42,9 +42,9 @@ impl Call {
 }
 
 impl EarlyCalls {
-    /// The calls of the activation with the median of its calls' total time. `waits`
-    /// are the times at which each sleep was to end and did end, `starts` due time and start of each
-    /// activation, both in order and by the same clock. `None` if no activation was called early.
+    /// Calls of the activation whose calls took the median total time; `None` if none was called early.
+    /// `waits` are the times at which each sleep was to end and did end, `starts` due time and start of each
+    /// activation, both in order and by the same clock.
     pub fn median_activation(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
         let mut all: Vec<EarlyCalls> = Vec::new();
         let mut rest = waits;
@@ -71,7 +71,7 @@ impl EarlyCalls {
         self.mean_polled_ns as f64 / self.every_ns as f64
     }
 
-    /// Service time S as the task itself sees it, without switches: the median of the calls that returned.
+    /// Median duration of the calls that returned: the service time S as the task sees it; `None` without any.
     pub fn service_ns(&self) -> Option<i64> {
         let mut took: Vec<i64> = self.returned.iter().map(Call::duration_ns).collect();
         took.sort_unstable();
@@ -106,8 +106,8 @@ impl WakeUp<Linux> for RecordingSleep {
     }
 }
 
-/// Measures the task `spec` (policy, processor and period of it) with a call every `every_ns`, and returns its median
-/// activation; `None` where none was called early.
+/// Measures a task with a call every `every_ns`; returns its median activation, `None` if none was called early.
+/// Of `spec` the policy, processor and period count.
 pub fn measure_early_calls(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, Error> {
     let room = ACTIVATIONS as usize * (spec.period_ns / every_ns.max(1) + 2) as usize;
     let (waits, noted) = sync_channel(room);

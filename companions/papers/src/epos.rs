@@ -134,13 +134,13 @@ impl Listings {
 }
 
 impl LedThread {
-    /// True if a round is longer than a tick alone makes it: an event takes the handler besides.
+    /// True if a round is longer than a tick alone makes it, since the alarm's event interrupted it too.
     pub fn contains_event(&self, round_ns: i64) -> bool {
         let ticking = self.figures.round_cycles + self.figures.tick_cycles.unwrap_or(0);
         round_ns as f64 * LED_CLOCK_HZ / 1e9 > ticking as f64 + 0.5
     }
 
-    /// The rounds but for those that the alarm's own event lengthens, which in the paper hardly any did.
+    /// Rounds in ns without those that the alarm's own event lengthens, which in the paper hardly any did.
     pub fn rounds_without_event(&self) -> Vec<f64> {
         let rounds = self.rounds_ns.iter().filter(|ns| !self.contains_event(**ns));
         rounds.map(|ns| *ns as f64).collect()
@@ -173,7 +173,7 @@ pub struct EposReproduction {
 }
 
 impl EposReproduction {
-    /// Table 1's rows: the paper's errors, those measured programmed as in the paper, those measured programmed rightly.
+    /// Table 1's rows: errors printed, measured programmed as in the paper, measured programmed rightly.
     pub fn rows(&self) -> Vec<ErrorRow> {
         let cells = PRESCALERS.into_iter().flat_map(|prescaler| PERIODS_US.map(|period| (prescaler, period)));
         let row = |(prescaler, period_us)| {
@@ -192,8 +192,7 @@ impl EposReproduction {
     }
 }
 
-/// Number and share of the cells of table 1 that differ by a count of the timer at most, between a printed column and the measured
-/// one with the same programming.
+/// Share and number of table 1's cells that two columns have alike, to one count of the timer; and of all cells.
 fn column_agreement(rows: &[ErrorRow], [printed, alike]: [usize; 2]) -> Value {
     let pairs = rows.iter().filter_map(|row| {
         let (printed, alike) = row.errors_us[printed].zip(row.errors_us[alike])?;
@@ -205,7 +204,7 @@ fn column_agreement(rows: &[ErrorRow], [printed, alike]: [usize; 2]) -> Value {
 }
 
 impl EposReproduction {
-    fn programming_cycles(&self) -> Option<f64> {
+    fn single_shot_programming_cycles(&self) -> Option<f64> {
         let shots = self.costs.iter().filter(|cost| cost.name.contains("single"));
         shots.filter_map(|cost| cost.programming_cycles).min().map(|cycles| cycles as f64)
     }
@@ -222,7 +221,7 @@ impl EposReproduction {
         all.extend(Paper::Epos.printed_evidence("deviation"));
         all.push(self.figure_7_evidence());
         all.extend(self.listings.iter().flat_map(Listings::evidence));
-        let (programming, tick) = (self.programming_cycles(), self.tick_cycles());
+        let (programming, tick) = (self.single_shot_programming_cycles(), self.tick_cycles());
         let quantum = self.quantum_cycles.map(|cycles| json!({ "cycles": cycles, "plain": tick }));
         all.extend(quantum.map(|quantum| Evidence::new("quantum", "cycles", quantum)));
         let more = programming.zip(tick).map(|(programming, tick)| programming - tick);
@@ -254,7 +253,7 @@ impl EposReproduction {
         let times = far.zip(shots(100_000)).map(|(far, near)| far.0 / near.0 / 100.0);
         let [mut periodic, mut shot] = [[0, 1], [3, 4]].map(|columns| column_agreement(&rows, columns));
         periodic["within"] = json!(differences.map(|all| all.into_iter().fold(0.0, f64::max)));
-        shot["programming"] = json!(self.programming_cycles());
+        shot["programming"] = json!(self.single_shot_programming_cycles());
         let [far, right] = [far.map(|far| far.0 * 1e3), far.map(|far| far.1 * 1e3)];
         let mut all = vec![
             Evidence::new("table-1-periodic", "share", periodic),
@@ -295,7 +294,7 @@ const PERIOD_US: u32 = 100_000;
 /// Events of figure 3, whose delay is one period longer.
 const SERVICES: u32 = 100;
 
-/// Measures everything; `done` gets the number of measured cells of table 1, and of all cells.
+/// Measures everything and writes the results; `done` gets the measured and all cells of table 1.
 pub fn reproduce(at: &Reproducer<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, Error> {
     let names = Strategy::ALL.map(|strategy| format!("leds-{strategy}"));
     at.remove_old_runs(&names)?;
@@ -306,7 +305,7 @@ pub fn reproduce(at: &Reproducer<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> R
         costs: cost::measure(cost::PAPER_CONDITIONS, &compiler)?,
         listings: Some(run_listings(&compiler)?),
         quantum_cycles: measure_preemptive_tick(&compiler)?,
-        handler_cycles: measure_handlers(&compiler)?,
+        handler_cycles: measure_handler_cycles(&compiler)?,
         ..EposReproduction::default()
     };
     match cost::measure_arduino(cost::PAPER_CONDITIONS, &compiler) {
@@ -317,7 +316,7 @@ pub fn reproduce(at: &Reproducer<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> R
         found.nearby.push(epos_related_timers::measure(kind, &compiler)?);
     }
     for (strategy, name) in Strategy::ALL.into_iter().zip(&names) {
-        found.figure_3.push(run_time_services(strategy, &compiler)?);
+        found.figure_3.push(run_figure_3(strategy, &compiler)?);
         found.delays.push(delays::measure(strategy, &compiler)?);
         let epos_figure7::LedThread { figures, run } = epos_figure7::measure(strategy, ROUNDS, &compiler)?;
         let rounds_ns = run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
@@ -327,10 +326,10 @@ pub fn reproduce(at: &Reproducer<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> R
     at.write_results(&found, found.evidence())
 }
 
-fn run_time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesOutput, Error> {
+fn run_figure_3(strategy: Strategy, compiler: &Compiler) -> Result<ServicesOutput, Error> {
     let (board, program) = services_program(strategy);
     // It stops its processor a period after the last event.
-    let said = serial_output(&compiler.build(&program, &board)?, &board, SERVICES + 20)?;
+    let said = simulated_output(&compiler.build(&program, &board)?, &board, SERVICES + 20)?;
     Ok(ServicesOutput { strategy, period_us: PERIOD_US, events: SERVICES, said })
 }
 
@@ -341,35 +340,39 @@ fn services_program(strategy: Strategy) -> (Board, Program) {
     (board, Program::with_events("time_services", PERIOD_US, SERVICES))
 }
 
-/// Text that a program prints within this number of periods.
-fn serial_output(firmware: &Firmware, board: &Board, periods: u32) -> Result<String, Error> {
+/// Simulates a firmware for this number of periods of 100 ms; returns the text that it printed.
+fn simulated_output(firmware: &Firmware, board: &Board, periods: u32) -> Result<String, Error> {
     let cycles = u64::from(board.clock_hz) * u64::from(PERIOD_US) * u64::from(periods) / 1_000_000;
     let recording = simulate(&firmware.setup(&[], cycles)?)?;
     Ok(String::from_utf8_lossy(&recording.log.serial).into_owned())
 }
 
-/// Compiles and runs figures 3 and 4 as they are printed; figure 4 also with the handler's name and the chronometer's start mended.
+/// Compiles and runs figures 3 and 4 as printed; figure 4 also with the handler's name and start mended.
 fn run_listings(compiler: &Compiler) -> Result<Listings, Error> {
     let hidden = FIGURE_4.replace("handler(&handler)", "handler(&::handler)");
     let mended =
         hidden.replace("    // Register the events", "    chron.start();\n    // Register the events");
     Ok(Listings {
-        figure_3: output_lines(compiler, FIGURE_3, SERVICES + 2)?,
-        figure_4: output_lines(compiler, FIGURE_4, 13)?,
-        figure_4_named: output_lines(compiler, &hidden, 13)?,
-        figure_4_mended: output_lines(compiler, &mended, 13)?,
+        figure_3: compile_and_simulate(compiler, FIGURE_3, SERVICES + 2)?,
+        figure_4: compile_and_simulate(compiler, FIGURE_4, 13)?,
+        figure_4_named: compile_and_simulate(compiler, &hidden, 13)?,
+        figure_4_mended: compile_and_simulate(compiler, &mended, 13)?,
     })
 }
 
-/// Lines that a program prints within this number of periods; `None` if it does not compile.
-fn output_lines(compiler: &Compiler, source: &str, periods: u32) -> Result<Option<Vec<String>>, Error> {
+/// Compiles and simulates a program; the lines it prints in these periods, `None` if not compiled.
+fn compile_and_simulate(
+    compiler: &Compiler,
+    source: &str,
+    periods: u32,
+) -> Result<Option<Vec<String>>, Error> {
     let (board, program) = services_program(Strategy::Anchored);
     let firmware = match compile(compiler, source, &program, &board) {
         Ok(firmware) => firmware,
         Err(error) if is_missing(&error) => return Err(error),
         Err(_) => return Ok(None),
     };
-    let said = serial_output(&firmware, &board, periods)?;
+    let said = simulated_output(&firmware, &board, periods)?;
     Ok(Some(said.lines().map(|line| line.trim().to_owned()).collect()))
 }
 
@@ -392,8 +395,9 @@ fn measure_preemptive_tick(compiler: &Compiler) -> Result<Option<u64>, Error> {
     Ok(longer.get(longer.len() / 2).map(|cycles| cycles - usual))
 }
 
-/// Widths of the pulses that the handlers of figure 2 make in turn, of the second turn: threads begin in the first.
-fn measure_handlers(compiler: &Compiler) -> Result<Vec<u64>, Error> {
+/// Cycles from an event to the first action of figure 2's handlers: function, thread, semaphore's thread.
+/// They are widths of pulses, in the second turn: threads begin in the first.
+fn measure_handler_cycles(compiler: &Compiler) -> Result<Vec<u64>, Error> {
     let board = Board::with_ideal_timing(Strategy::SingleShot, 64, 20_000).with_chip("atmega128", 8_000_000);
     let firmware = compile(compiler, HANDLERS, &Program::EMPTY, &board)?;
     let recording = simulate(&firmware.setup(&["B0"], u64::from(board.clock_hz) / 5)?)?;

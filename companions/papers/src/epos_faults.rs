@@ -63,7 +63,7 @@ impl Fault {
     }
 }
 
-/// Every fault with these delays, the least delay and excess first.
+/// Every fault with these delays and at most this excess, in the order of the delays, the least excess first.
 fn all_faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault> {
     late_us.into_iter().flat_map(move |late_us| {
         let of_excess = move |excess| ROUNDINGS.map(|rounding| Fault { rounding, excess, late_us });
@@ -71,12 +71,13 @@ fn all_faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault
     })
 }
 
-/// Searches each column for the fault that gives most of its cells, and for one of its own for each other cell.
+/// For each column the fault that gives most of its cells, and a fault for each other cell.
 pub fn search_faults() -> Vec<FaultSearch> {
     let columns = Strategy::ALL.into_iter().flat_map(|strategy| PRESCALERS.map(|clock| (strategy, clock)));
     columns.filter_map(|(strategy, prescaler)| search_column(strategy, prescaler)).collect()
 }
 
+/// Fault that gives most cells of a column, and one for each other cell; `None` if no fault gives any.
 fn search_column(strategy: Strategy, prescaler: u16) -> Option<FaultSearch> {
     let timer_hz = timer_hz(prescaler);
     let printed = |us: u32| Some((us, f64::from(printed_period_us(strategy, prescaler, us)?)));

@@ -10,7 +10,7 @@ pub(crate) fn path_in_the_way_error(path: &Path) -> Error {
         .remedy("remove it, or choose another directory with --output")
 }
 
-/// Returns the error of a kernel that lacks the core it is given for.
+/// Error of a kernel that lacks the core it is given for.
 pub(crate) fn kernel_without_core_error(kernel: &str, release: &str, core: Core) -> Error {
     Error::bad_use(format!("{kernel} (Linux {release}) has no core that takes interrupts before Linux"))
         .remedy(format!(
@@ -19,7 +19,7 @@ pub(crate) fn kernel_without_core_error(kernel: &str, release: &str, core: Core)
         ))
 }
 
-/// Returns the error of a core's library that neither this machine nor `--with` has.
+/// Error of a core's library that neither this machine nor `--with` has.
 pub(crate) fn missing_core_library_error(core: Core) -> Error {
     let name = core.libraries().first().cloned().unwrap_or_default();
     Error::bad_use(format!("{core} needs {name}, which is not among the libraries here"))

@@ -64,7 +64,7 @@ impl Reproducer<'_> {
         self.directory.join(format!("{name}.parquet"))
     }
 
-    /// True if a run file is there from before, which is then announced and not measured again.
+    /// True if this run file exists already; then announces that it is kept.
     fn reuse_run_file(&mut self, file: &Path) -> bool {
         let is_there = file.exists();
         if is_there {
@@ -73,7 +73,7 @@ impl Reproducer<'_> {
         is_there
     }
 
-    /// Removes run files of an earlier repetition that ended with a result, which this one replaces.
+    /// Removes these run files of an earlier, complete repetition; an error if they exist without its result.
     fn remove_old_runs(&self, names: &[String]) -> Result<(), Error> {
         let files = names.iter().map(|name| self.run_file(name)).filter(|file| file.exists());
         for file in files {
@@ -85,7 +85,7 @@ impl Reproducer<'_> {
         Ok(())
     }
 
-    /// Returns a callback that announces the steps of an experiment as they begin.
+    /// Callback that announces the steps of an experiment as they begin.
     fn step_announcer(&mut self) -> impl FnMut(&Progress) {
         |now: &Progress| {
             if now.begins {
@@ -119,7 +119,7 @@ impl Reproducer<'_> {
     }
 }
 
-/// Writes a text to a new file, in a directory that is removed with the first value.
+/// Writes a text to a file in a new temporary directory, which goes with the first value.
 fn scratch_file(name: &str, text: &str) -> Result<(ScratchFolder, PathBuf), Error> {
     let scratch = ScratchFolder::new()
         .map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;

@@ -56,7 +56,7 @@ impl TimingSpread {
     }
 }
 
-/// Returns the timing of each equal stretch of a run's values; those behind the last stretch are left out.
+/// Timing of each equal stretch of a run's values; those behind the last stretch are left out.
 pub fn stretch_timings(values: &[f64]) -> impl Iterator<Item = TimingSpread> {
     let length = (values.len() / STRETCHES).max(2);
     values.chunks_exact(length).take(STRETCHES).filter_map(TimingSpread::from_values)
@@ -120,20 +120,20 @@ impl SystemResults {
         self.loads.iter().find(|load| load.condition == condition)
     }
 
-    /// Compares a statistic in the stretches of each load with that of the first, load by load.
+    /// Compares a statistic of each further load with that of the first load, by their stretches.
     pub fn compare_with_first(&self, compare: Comparison, number: Statistic) -> Vec<Option<MedianInterval>> {
         let Some((first, others)) = self.loads.split_first() else { return Vec::new() };
         others.iter().map(|load| compare(first, load, number)).collect()
     }
 }
 
-/// Median ratio of a statistic in the stretches of `to` to that in the stretches of `of`, with its interval.
+/// Median ratio of a statistic, `to` over `of`, over pairs of stretches, with its interval; `None` without any.
 pub fn ratio(of: &LoadResult, to: &LoadResult, number: Statistic) -> Option<MedianInterval> {
     let pairs = of.stretches.iter().zip(&to.stretches).map(|(of, to)| (number(of), number(to)));
     MedianInterval::from_values(pairs.filter(|(of, _)| *of > 0.0).map(|(of, to)| to / of))
 }
 
-/// Median difference of a statistic in the stretches of `to` from that in the stretches of `of`, with its interval.
+/// Median difference of a statistic, `to` less `of`, over pairs of their stretches; `None` without any.
 pub fn difference(of: &LoadResult, to: &LoadResult, number: Statistic) -> Option<MedianInterval> {
     let pairs = of.stretches.iter().zip(&to.stretches);
     MedianInterval::from_values(pairs.map(|(of, to)| number(to) - number(of)))

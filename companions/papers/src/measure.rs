@@ -38,8 +38,8 @@ pub(crate) struct LoadRuns {
 type GuestRuns = Vec<(String, Vec<String>)>;
 
 impl Reproducer<'_> {
-    /// Measures tasks under a load (as `--load` takes it) into a run file of that name. A file that exists
-    /// is kept, so that an interrupted reproduction continues where it was.
+    /// Measures tasks under a load (as `--load` takes it) into a run file of that name; returns the file's path.
+    /// A file that exists is kept, so that an interrupted reproduction continues where it was.
     pub(crate) fn measure(
         &mut self,
         name: &str,
@@ -52,6 +52,7 @@ impl Reproducer<'_> {
         self.record(name, load, request)
     }
 
+    /// Records a run into the file of this name, unless it exists; returns its path.
     fn record(&mut self, name: &str, load: &str, request: Request) -> Result<PathBuf, Error> {
         let file = self.run_file(name);
         if self.reuse_run_file(&file) {
@@ -74,7 +75,7 @@ impl Reproducer<'_> {
         Err(failed)
     }
 
-    /// Measures series of a task on a system, with the kernel's events.
+    /// Measures a task on a system once for each name, with the kernel's events; returns the run files.
     pub(crate) fn measure_traced(
         &mut self,
         system: &System,
@@ -154,7 +155,7 @@ impl Reproducer<'_> {
         Ok(all)
     }
 
-    /// Measures the missing runs of a task on the kernel of a system, in one boot.
+    /// Measures the missing runs of a task on a system's kernel, in one boot; returns the files of all runs.
     fn measure_in_guest(
         &mut self,
         system: &System,
@@ -184,7 +185,7 @@ impl Reproducer<'_> {
         Ok(files)
     }
 
-    /// Boots a kernel, announced under a name, for these steps, in which these tasks run.
+    /// Boots a kernel for these steps and tasks; once more if the answer is not complete.
     pub(crate) fn boot(
         &mut self,
         name: &str,

@@ -1,5 +1,6 @@
 //! NIST's report: table 1, figures 1 to 6, and control; a task of 500 us under load (figure 3), and the code paths behind the
-//! clusters of figures 1 and 2, on real-time systems here and in virtual time.
+//! clusters of figures 1 and 2, on real-time systems here and in virtual time. Limits in `data/nist.toml` give the verdicts
+//! ([`crate::statement`]).
 
 use std::sync::atomic::Ordering;
 
@@ -39,12 +40,12 @@ pub struct ClusterCauses {
 }
 
 impl ClusterCauses {
-    /// Share of the errors in guessing a sample's cluster that knowing its path avoids, over the series with several clusters.
+    /// Share of wrong guesses of a sample's cluster that knowing its path avoids, over the series with several.
     pub fn explained_share(&self) -> Option<MedianInterval> {
         MedianInterval::from_values(self.each.iter().filter_map(|series| series.lambda))
     }
 
-    /// The series whose clusters are explained to the median extent.
+    /// The series whose clusters are explained to the median extent; `None` if none has several clusters.
     pub fn median_series(&self) -> Option<&ClustersWithPaths> {
         let with_several = self.each.iter().filter_map(|series| Some((series.lambda?, series)));
         let mut each: Vec<(f64, &ClustersWithPaths)> = with_several.collect();
@@ -52,8 +53,8 @@ impl ClusterCauses {
         each.get(each.len() / 2).map(|(_, series)| *series)
     }
 
-    /// Evidence on the paper's statement about a service time from the timer's interrupt to the task's output, as an oscilloscope
-    /// shows it, against the processor's time for a wake-up. Events lengthen the former: only that it is shorter can be told.
+    /// Evidence on whether the time from interrupt to output is shorter than the processor's time for a wake-up.
+    /// Events lengthen the former: only that it is shorter can be told.
     pub fn service_time_evidence(&self, processor_ns: f64) -> Evidence {
         let to_start = MedianInterval::from_values(self.to_start_ns.iter().copied());
         let latest_ns = to_start.and_then(|of| of.interval).map(|(_, high)| high);
@@ -81,8 +82,8 @@ fn real_time_systems(found: &LoadFigures) -> impl Iterator<Item = &SystemResults
     found.systems.iter().filter(|system| system.system != ORDINARY)
 }
 
-/// Evidence on the paper's statements about figure 3, the latencies of real-time systems under normal, network and disk load (the
-/// first two correspond to figures 3a and 3b), about the cache, and about an ordinary system.
+/// Evidence on the statements about figure 3 (latencies under load), the cache and an ordinary system.
+/// The first two systems correspond to figures 3a and 3b.
 pub fn load_evidence(found: &LoadFigures) -> Vec<Evidence> {
     let against = |system: &SystemResults, from: &str, to: &str, number| {
         ratio(system.find_load(from)?, system.find_load(to)?, number)
@@ -203,7 +204,7 @@ pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     let mut systems = at.systems();
     systems.retain(|system| !system.is_ordinary());
     // First the loads: a core that does not run is found at once.
-    let mut loads = run_loads(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
+    let mut loads = measure_and_draw_loads(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
     let clusters = measure_clusters(at, &systems)?;
     let mut machine = None;
     if on_machine {
@@ -211,7 +212,7 @@ pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
         loads.systems.extend(measure_ordinary(at)?);
         // At last, since it begins anew where the others go on after an interruption.
         let jitter = nist_jitter::measure(at)?;
-        machine = Some(MachineResults { torques: torques::compute_rows(), jitter, control });
+        machine = Some(MachineResults { torques: torques::recompute_table(), jitter, control });
     }
     if !on_machine {
         loads.systems.extend(measure_ordinary(at)?);
@@ -220,7 +221,7 @@ pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     at.write_results(&found, found.evidence())
 }
 
-/// Measures the task as an ordinary one, which is no real-time system.
+/// Measures the task on the ordinary system, under stress.
 fn measure_ordinary(at: &mut Reproducer<'_>) -> Result<Vec<SystemResults>, Error> {
     let mut systems = at.systems();
     systems.retain(System::is_ordinary);
@@ -231,8 +232,8 @@ fn nist_task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() }
 }
 
-/// Measures the clusters of figures 1 and 2, with the paths that make them. Events of Linux say nothing about tasks on a core
-/// next to it, and the first system has none.
+/// Traces series of samples on the first system; finds their clusters and the paths that make them.
+/// Events of Linux say nothing about tasks on a core next to it, and the first system has none.
 fn measure_clusters(at: &mut Reproducer<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
     let Some(system) = systems.first() else { return Ok(ClusterCauses::default()) };
     let mut found = ClusterCauses { system: system.name.into(), ..ClusterCauses::default() };
@@ -256,7 +257,11 @@ fn measure_clusters(at: &mut Reproducer<'_>, systems: &[System]) -> Result<Clust
 }
 
 /// Measures these systems under all loads and draws their histograms; the first two are figures 3a and 3b.
-fn run_loads(at: &mut Reproducer<'_>, systems: &[System], loads: &[LoadCase]) -> Result<LoadFigures, Error> {
+fn measure_and_draw_loads(
+    at: &mut Reproducer<'_>,
+    systems: &[System],
+    loads: &[LoadCase],
+) -> Result<LoadFigures, Error> {
     let LoadRuns { figures, mut runs } = at.measure_loads(systems, loads, &nist_task(), latencies)?;
     runs.iter_mut().for_each(|runs| runs.truncate(CONDITIONS.len()));
     for ((number, system), runs) in systems.iter().enumerate().zip(&runs) {

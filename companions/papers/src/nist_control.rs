@@ -56,7 +56,8 @@ impl NistControl {
 /// Activations of the microcontroller: a second.
 const ACTIVATIONS: usize = 2_000;
 
-/// Judges the systems of figure 3 by their first runs under this load, and a simulated microcontroller, if its compiler is there.
+/// Jitter and control cost of figure 3's systems, by their first runs under this load, and of a microcontroller.
+/// The microcontroller is simulated, if its compiler is there.
 pub fn measure(at: &Reproducer<'_>, loads: &LoadFigures, load: &str) -> Result<NistControl, Error> {
     let mut found = NistControl::default();
     for system in &loads.systems {
@@ -84,7 +85,7 @@ pub fn measure(at: &Reproducer<'_>, loads: &LoadFigures, load: &str) -> Result<N
     Ok(found)
 }
 
-/// Judges a computer by its jitter and the cost of its record for a servo loop.
+/// Row of a computer: its jitter, the motor torque this takes, and the cost of its record for a servo loop.
 fn control_row<R: Record + ?Sized>(name: String, jitter_ns: i64, record: &R) -> Result<ControlRow, Error> {
     let plant: Plant = catalog::known_device("dc-servo")?;
     let evaluation = SingleTaskLoop::new(plant, PERIOD_NS).evaluate(record)?;

@@ -103,30 +103,32 @@ const SHORT: usize = 100;
 const PAIRS: usize = 10;
 const SERIES_PER_BLOCK: usize = 10;
 
-/// Deviations of the first samples from the line through them.
+/// Deviations of the first `samples` starts from the line fitted to them.
 fn deviations_from_line(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
     Deviations::from_series(&series[..samples.min(series.len())]).ok_or_else(too_few_activations_error)
 }
 
-/// Deviations of each successive series of samples in a block.
-fn split_series(block: &Block) -> impl Iterator<Item = Deviations> {
+/// Deviations from their fitted lines of each successive 100 samples in a block.
+fn deviations_by_series(block: &Block) -> impl Iterator<Item = Deviations> {
     block.activations.chunks_exact(SHORT).filter_map(Deviations::from_series)
 }
 
-/// Jitter of every series of samples in a block: the median, since one interrupt spoils one series.
-fn jitter_ns(block: &Block) -> Option<f64> {
-    MedianInterval::from_values(split_series(block).map(|d| d.residual.peak_to_peak())).map(|m| m.median)
+/// Median peak-to-peak jitter of the series in a block, since one interrupt spoils one series.
+fn median_jitter_ns(block: &Block) -> Option<f64> {
+    MedianInterval::from_values(deviations_by_series(block).map(|d| d.residual.peak_to_peak()))
+        .map(|m| m.median)
 }
 
 /// The series of samples with the median jitter: neither the luckiest nor one that an interrupt spoiled.
 fn median_series(blocks: &[Block]) -> Result<Deviations, Error> {
-    let mut all: Vec<Deviations> = blocks.iter().flat_map(split_series).collect();
+    let mut all: Vec<Deviations> = blocks.iter().flat_map(deviations_by_series).collect();
     all.sort_by(|a, b| a.residual.peak_to_peak().total_cmp(&b.residual.peak_to_peak()));
     let middle = all.len() / 2;
     all.into_iter().nth(middle).ok_or_else(too_few_activations_error)
 }
 
-/// Size of the first deviation of a block, whose thread has just begun, over the median size of the others in its first series.
+/// Size of a block's first deviation over the median size of the others in its first series.
+/// The block's thread has just begun then.
 fn first_sample_factor(block: &Block) -> Option<f64> {
     let series = Deviations::from_series(block.activations.get(..SHORT)?)?;
     let (first, others) = series.each_ns.split_first()?;
@@ -136,6 +138,7 @@ fn first_sample_factor(block: &Block) -> Option<f64> {
 
 pub const RUN_FILES: [&str; 3] = ["series", "uncompensated", "compensated"];
 
+/// Measures figures 1, 2 and 4 to 6; writes the run files.
 pub fn measure(at: &mut Reproducer<'_>) -> Result<NistJitter, Error> {
     let (duration_ns, interrupted) = (at.duration_ns, at.interrupted);
     let files = RUN_FILES.map(|name| at.run_file(name));
@@ -175,7 +178,7 @@ pub fn measure(at: &mut Reproducer<'_>) -> Result<NistJitter, Error> {
     )
     .ok_or_else(too_few_activations_error)?;
     let margin_ns = recommendation.margin_ns;
-    let compensated = bench.with_compensation(Compensation::Margin { margin_ns });
+    let compensated = bench.spec_with_compensation(Compensation::Margin { margin_ns });
     let blocks = bench.measure_all_in_turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
     let proof = Proof::new(
         &Block::views(PERIOD_NS, &blocks[0]),
@@ -184,7 +187,8 @@ pub fn measure(at: &mut Reproducer<'_>) -> Result<NistJitter, Error> {
     );
     let first_samples: Vec<&Block> = std::iter::once(&short).chain(&long).chain(&blocks[0]).collect();
     let jitters = blocks[0].iter().zip(&blocks[1]);
-    let jitters: Vec<_> = jitters.filter_map(|(a, b)| Some((jitter_ns(a)?, jitter_ns(b)?))).collect();
+    let jitters: Vec<_> =
+        jitters.filter_map(|(a, b)| Some((median_jitter_ns(a)?, median_jitter_ns(b)?))).collect();
     let median = |value: fn(&(f64, f64)) -> f64| MedianInterval::from_values(jitters.iter().map(value));
     let result = NistJitter {
         clock_fit: long[0].result.clock_fit,

@@ -113,7 +113,7 @@ impl Paper {
         self.name_and_data().0
     }
 
-    /// Returns the name of a repetition, which is also its default folder.
+    /// Name of a repetition, which is also its default folder.
     pub fn folder(self, in_virtual_time: bool) -> String {
         format!("{}{}", self.name(), if in_virtual_time { "-virtual" } else { "" })
     }
@@ -127,7 +127,7 @@ impl Paper {
         }
     }
 
-    /// Reads a part of the document's data; the default if the file lacks it, which the tests of each part show.
+    /// Reads a part of the document's data; the default if the file lacks it.
     pub(crate) fn data_part<T: DeserializeOwned + Default>(self, name: &str) -> T {
         let data: Option<toml::Table> = toml::from_str(self.name_and_data().1).ok();
         data.and_then(|mut data| data.remove(name)?.try_into().ok()).unwrap_or_default()
@@ -146,13 +146,13 @@ impl Paper {
         self.data_part("statements")
     }
 
-    /// Evidence on a statement that the document's own numbers decide, which its data hold.
+    /// Evidence on a statement from the document's own numbers in its data; `None` for an unknown statement.
     pub(crate) fn printed_evidence(self, name: &'static str) -> Option<Evidence> {
         let statement = self.statements().into_iter().find(|statement| statement.name == name)?;
         Some(Evidence::new(name, &statement.decides, statement.printed))
     }
 
-    /// The entry of this name in a part of the data.
+    /// The entry of this name in a part of the data; `None` without one.
     pub(crate) fn entry<T: DeserializeOwned>(self, part: &str, name: &str) -> Option<T> {
         self.data_part::<BTreeMap<String, T>>(part).remove(name)
     }
@@ -166,7 +166,7 @@ impl Paper {
         fill_fields(&self.entry::<String>("words", name).unwrap_or_default(), &to_json(values))
     }
 
-    /// A table of the document's results with these values, the note behind it; nothing without rows.
+    /// A table of the document's results with these values, followed by its note; nothing without rows.
     pub(crate) fn table(self, name: &str, values: impl Serialize) -> Vec<Piece> {
         let text: TableText = self.entry("tables", name).unwrap_or_default();
         let values = to_json(values);
@@ -185,7 +185,7 @@ impl Paper {
         if text.folded { vec![Piece::details(title, pieces)] } else { pieces }
     }
 
-    /// A figure of the document's results with these layers, and these values in the fields of the caption.
+    /// A figure of the results with these layers and values in its caption; `None` if the data lack it.
     pub(crate) fn chart(self, name: &str, values: impl Serialize, layers: Vec<Layer>) -> Option<Chart> {
         let chart: Chart = self.entry("charts", name)?;
         Some(Chart { caption: fill_fields(&chart.caption, &to_json(values)), layers, ..chart })

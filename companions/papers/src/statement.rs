@@ -42,7 +42,7 @@ pub enum StatementVerdict {
 impl StatementVerdict {
     pub const ALL: [Self; 3] = [Self::DoesNotHold, Self::CannotBeTold, Self::Holds];
 
-    /// Verdict on a statement that holds or not; `None` where that is open.
+    /// Verdict from whether a statement holds; `CannotBeTold` where that is open.
     fn from_answer(holds: Option<bool>) -> Self {
         match holds {
             Some(false) => Self::DoesNotHold,

@@ -90,14 +90,14 @@ impl System {
         }
     }
 
-    /// Returns a task of the documents with this system's policy, wake-up method and processor.
+    /// A task of the documents with this system's policy, wake-up method and processor.
     pub fn adapt_task(&self, task: &TaskSpec) -> TaskSpec {
         let emulated = self.kernel.is_some().then_some(0);
         let cpu = if self.is_divided { Some(DIVIDED.2) } else { emulated.or(task.cpu) };
         TaskSpec { cpu, policy: Some(self.policy), wake: self.wake, ..task.clone() }
     }
 
-    /// Returns the system nearest to Xenomai 2: one on a Xenomai core, else the first real-time one.
+    /// The system nearest to Xenomai 2: one on a Xenomai core, else the first real-time one.
     pub fn nearest_to_xenomai(all: &[System]) -> Option<System> {
         let mut real_time = all.iter().filter(|system| !system.is_ordinary());
         let on_core = real_time.clone().find(|system| system.uses_xenomai_core());
@@ -114,8 +114,7 @@ impl System {
 }
 
 impl Kernels {
-    /// The ordinary Linux, its task with the ordinary policy, and the real-time systems there are images of: two at least, for
-    /// one kernel has two schedulers.
+    /// Ordinary Linux and the real-time systems of these kernels, at least two: one kernel has two schedulers.
     pub fn systems(&self) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let mut all = vec![

@@ -58,7 +58,7 @@ pub fn delays_from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
     all.iter().map(one).collect()
 }
 
-/// Evidence on the paper's statements about delays and ticks, for the microcontroller and for Linux as far as each was measured.
+/// Evidence on statements about delays and ticks, as far as the microcontroller and Linux were measured.
 pub fn delay_evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
     let find = |system: String| all.iter().find(|of| of.system == system);
     let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(|of| find(avr_system_name(of)));
@@ -104,13 +104,14 @@ pub fn reproduce_in_virtual_time(at: &mut Reproducer<'_>, kernels: &Kernels) -> 
         Strategy::ALL.into_iter().map(|strategy| delays::measure(strategy, &compiler)).collect();
     let mut all = delays_from_avr(&avr?);
     for parameters in LINUX {
-        all.push(measure_linux(at, kernels, parameters)?);
+        all.push(measure_linux_delays(at, kernels, parameters)?);
     }
     let found = ManagedDelays(all);
     at.write_results(&found, delay_evidence(&found.0))
 }
 
-fn measure_linux(
+/// Boots the ordinary kernel with these parameters; returns how long its delays took.
+fn measure_linux_delays(
     at: &mut Reproducer<'_>,
     kernels: &Kernels,
     parameters: &str,

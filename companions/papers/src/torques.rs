@@ -49,7 +49,7 @@ pub struct TorqueRow {
     pub equations: [f64; 5],
 }
 
-pub fn compute_rows() -> Vec<TorqueRow> {
+pub fn recompute_table() -> Vec<TorqueRow> {
     let row = |printed: Motor| {
         let jitters_s = [STATED_UNCOMPENSATED_S, FOUND_UNCOMPENSATED_S, STATED_COMPENSATED_S];
         let computed = jitters_s.map(|s| (printed.torque_oz_in(s), printed.torque_percent(s)));
@@ -90,7 +90,7 @@ impl Motor {
 mod tests {
     use super::*;
 
-    fn cut((value, place): (f64, f64), computed: f64) -> bool {
+    fn cuts_to((value, place): (f64, f64), computed: f64) -> bool {
         value <= computed + 1e-12 && computed < value + place
     }
 
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn compensated_torques_follow_from_the_stated_jitter_and_uncompensated_ones_do_not() {
         for row in printed_motors() {
-            assert!(cut(row.compensated_oz_in, row.torque_oz_in(STATED_COMPENSATED_S)));
-            assert!(!cut(row.uncompensated_oz_in, row.torque_oz_in(STATED_UNCOMPENSATED_S)));
-            assert!(cut(row.uncompensated_oz_in, row.torque_oz_in(4.08e-6)));
+            assert!(cuts_to(row.compensated_oz_in, row.torque_oz_in(STATED_COMPENSATED_S)));
+            assert!(!cuts_to(row.uncompensated_oz_in, row.torque_oz_in(STATED_UNCOMPENSATED_S)));
+            assert!(cuts_to(row.uncompensated_oz_in, row.torque_oz_in(4.08e-6)));
             assert!(row.torque_percent(4.11e-6) < 10.0, "the paper's conclusion holds either way");
         }
     }

@@ -185,7 +185,7 @@ pub fn loop_jitters_ns(load: &LoadResult) -> impl Iterator<Item = f64> {
     load.first.iter().map(|ns| (ns - PERIOD_NS as f64).abs())
 }
 
-/// Share of the loops whose jitter lies where the report has it; `None` if nothing was measured.
+/// Share of the loops whose jitter is 50 to 150 µs, as the report has it; `None` if nothing was measured.
 fn concentrated_share(load: &LoadResult) -> Option<f64> {
     let [from, to] = CONCENTRATED_NS;
     let there = loop_jitters_ns(load).filter(|ns| (from..=to).contains(ns)).count();
@@ -253,8 +253,8 @@ pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     Ok(reproduction)
 }
 
-/// Durations of the numbers of divisions that the report considers; with the ordinary policy, since the
-/// largest may take longer than the period.
+/// Measures how long each of the report's numbers of divisions takes, with the ordinary policy.
+/// The largest may take longer than the period.
 fn measure_work(at: &mut Reproducer<'_>) -> Result<Vec<WorkTime>, Error> {
     let mut files = Vec::new();
     for divisions in DIVISIONS {
@@ -267,7 +267,8 @@ fn measure_work(at: &mut Reproducer<'_>) -> Result<Vec<WorkTime>, Error> {
     Ok(DIVISIONS.into_iter().zip(times).map(|(divisions, times)| WorkTime::new(divisions, times)).collect())
 }
 
-/// Judges the loop of a system under the larger load by what its timing costs, on this machine by a run that is long enough.
+/// What a system's timing under the larger load costs the control of the robot.
+/// On this machine a run that is long enough is measured for it.
 fn judge_control(at: &mut Reproducer<'_>, system: &System) -> Result<ControlCost, Error> {
     let (name, [.., most]) = (system.name, &LOADS);
     let file = match system.kernel {
@@ -299,7 +300,7 @@ fn judge_control(at: &mut Reproducer<'_>, system: &System) -> Result<ControlCost
 const WORK_NS: i64 = 80_000_000;
 const WORK_PERIOD_NS: i64 = 100_000_000;
 
-/// Measures an ordinary thread beside one that computes on the same processor, with the ordinary policy and with priority 99;
+/// Shares of due times that an ordinary thread misses beside one of its policy and one of priority 99.
 /// `None` where that is not permitted, or where no processor is left for everything else.
 fn measure_starvation(at: &mut Reproducer<'_>, usable: &CpuSet) -> Result<Option<Starvation>, Error> {
     let (Some(cpu), true) = (usable.iter().last(), usable.len() > 1) else { return Ok(None) };
@@ -311,8 +312,8 @@ fn measure_starvation(at: &mut Reproducer<'_>, usable: &CpuSet) -> Result<Option
     }))
 }
 
-/// Measures the share of due times that an ordinary thread misses next to one computing with this policy, and those in equal
-/// stretches; `None` if that is refused.
+/// Share of due times that an ordinary thread misses next to a computing one of this policy, and by stretches.
+/// `None` if the policy is refused.
 fn measure_missed_share(
     at: &mut Reproducer<'_>,
     cpu: u16,

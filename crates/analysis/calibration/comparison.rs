@@ -80,7 +80,7 @@ pub fn print_table(selection: &TableSelection) {
         let refused = share_text(found.refused as f64 / (2 * found.pairs) as f64);
         let gross = share_text(found.gross as f64 / found.pairs as f64);
         let first = [name, length, pairs, found.difference_rate().to_string(), gross, refused];
-        print_row(first.into_iter().chain(FIGURES.map(|figure| found.cell(figure))));
+        print_row(first.into_iter().chain(FIGURES.map(|figure| found.interval_shares_text(figure))));
     }
 }
 
@@ -112,9 +112,8 @@ impl Comparisons {
         self.intervals.iter().map(|(figure, counts)| (*figure, rate(counts))).collect()
     }
 
-    /// Formats the share of runs in which the interval of a statistic is shown, and the share in which it is
-    /// shown and wrong.
-    fn cell(&self, figure: &str) -> String {
+    /// Formats the shares of runs in which a statistic's interval is shown, and in which it is shown but wrong.
+    fn interval_shares_text(&self, figure: &str) -> String {
         let Some((shown_in, _)) = self.intervals.get(figure) else { return "-".into() };
         let wrong =
             self.wrong_interval_rates().into_iter().find(|(name, _)| *name == figure).map(|(_, rate)| rate);
@@ -122,7 +121,7 @@ impl Comparisons {
         wrong.map_or(share.clone(), |wrong| format!("{share}, {wrong}"))
     }
 
-    /// Counts the comparison of two runs that are alike; `truth` is the figure of the process.
+    /// Compares two runs that are alike, and counts differences called real and intervals that miss `truth`.
     pub fn add(&mut self, runs: [TaskScan; 2], truth: impl Fn(Statistic) -> Option<f64>) {
         let [first, other] = runs;
         let found = compare(&[("first".into(), &first), ("other".into(), &other)]);
@@ -148,7 +147,7 @@ impl Comparisons {
     }
 }
 
-/// Compares `pairs` pairs of runs of one process, of this length.
+/// Compares `pairs` pairs of runs of one process, of this length, and counts what is found.
 pub fn compare_alike_runs(process: Process, seconds: usize, pairs: usize, seed: u64) -> Comparisons {
     let mut found = Comparisons::default();
     for pair in 0..pairs as u64 {
@@ -204,7 +203,7 @@ pub fn count_found_slower(process: Process, by: f64, pairs: usize, seed: u64) ->
     (0..pairs as u64).filter(found).count()
 }
 
-/// Returns the true figure of a process that does not change.
+/// Returns the true value of a statistic of a process; `None` if it is unknown or changes.
 fn true_figure(process: Process, statistic: Statistic) -> Option<f64> {
     if !process.has_truth() {
         return None;

@@ -168,7 +168,7 @@ impl PatternCounts {
         Rate { count: self.runs - self.right, of: self.runs, bound: MISSED }
     }
 
-    /// Counts the periods found in a run; `truth` is the true period, if there is one.
+    /// Counts the patterns found in a run, and whether its period is right; `truth` is the true period, if any.
     fn add(&mut self, patterns: &Patterns, truth: Option<f64>) {
         let (spectrum, spikes) = (&patterns.spectrum, &patterns.spikes.periodic);
         let lines = spectrum.lines.iter().chain(&spectrum.slow_lines).map(|l| l.fundamental);
@@ -198,15 +198,15 @@ impl PatternCounts {
 
 /// Counts the patterns found in `runs` runs of a process without a period.
 pub fn analyze_without_period(process: Process, seconds: usize, runs: usize, seed: u64) -> PatternCounts {
-    find_patterns(runs, seed, None, |noise| process.latencies(noise, seconds * SECOND))
+    count_patterns(runs, seed, None, |noise| process.latencies(noise, seconds * SECOND))
 }
 
 /// Counts the patterns found in `runs` runs of 100 s with a period.
 pub fn analyze_with_period(periodic: Periodic, runs: usize, seed: u64) -> PatternCounts {
-    find_patterns(runs, seed, Some(periodic.period()), |noise| periodic.latencies(noise, 100 * SECOND))
+    count_patterns(runs, seed, Some(periodic.period()), |noise| periodic.latencies(noise, 100 * SECOND))
 }
 
-fn find_patterns(
+fn count_patterns(
     runs: usize,
     seed: u64,
     truth: Option<f64>,

@@ -66,7 +66,7 @@ impl Predictions {
     }
 }
 
-/// Predicts from `runs` runs, and compares with what follows them.
+/// Predicts from `runs` runs, and counts the bounds and limits that what follows them breaks.
 pub fn predict_runs(process: Process, runs: usize, seed: u64) -> Predictions {
     let mut found = Predictions { runs, ..Predictions::default() };
     let truths = process.has_truth().then(|| LIMITS.map(|above| process.quantile(above)));

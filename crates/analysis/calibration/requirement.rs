@@ -127,7 +127,7 @@ impl Breaking {
         }
     }
 
-    /// Breaches of a run.
+    /// Returns the breaches counted in one generated run.
     fn breaches(self, noise: &mut Noise) -> Breaches {
         if let Breaking::Above(process, share) = self {
             let limit_ns = process.quantile(share) as i64;
@@ -203,14 +203,14 @@ impl Breaking {
                     }
                 }
             }
-            // SourceFields by their values.
+            // Found by their values.
             Breaking::Above(..) => {}
         }
         at
     }
 }
 
-/// Visits independent events of this probability.
+/// Calls `at` with the position of each independent event of this probability in a run.
 fn for_each_event(noise: &mut Noise, share: f64, mut at: impl FnMut(usize)) {
     let next = |noise: &mut Noise| (noise.uniform().ln() / (-share).ln_1p()) as usize;
     let mut k = next(noise);
@@ -243,18 +243,18 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// Requirements just below the true share that passed.
+    /// Returns the rate of requirements just below the true share that passed.
     pub fn false_passes(&self) -> Rate {
         Rate { count: self.passed, of: self.runs, bound: WRONG }
     }
 
-    /// Requirements just above it that failed.
+    /// Returns the rate of requirements just above it that failed.
     pub fn false_fails(&self) -> Rate {
         Rate { count: self.failed, of: self.runs, bound: WRONG }
     }
 }
 
-/// Judges `runs` runs; `burst_at_most` is the longest burst, if it is known.
+/// Judges `runs` runs by 0.1 to 10 times the true share; `burst_at_most` is the longest burst, if it is known.
 pub fn judge(breaking: Breaking, burst_at_most: Option<u64>, runs: usize, seed: u64) -> Decisions {
     let mut found = Decisions { runs, ..Decisions::default() };
     let share = breaking.breach_share();

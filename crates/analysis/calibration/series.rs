@@ -405,8 +405,8 @@ pub fn autoregressive(random: &mut Noise, count: usize, r: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Returns alternating states, each of a geometric length of this mean; the first state is drawn from the
-/// stationary distribution.
+/// Returns alternating states of geometric lengths: false of mean length `first`, true of `second`. It starts
+/// stationary.
 pub fn alternating_states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<bool> {
     let mut state = random.uniform() < second / (first + second);
     (0..count)
@@ -417,7 +417,7 @@ pub fn alternating_states(random: &mut Noise, count: usize, first: f64, second: 
         .collect()
 }
 
-/// Returns standard fractional Gaussian noise with this exponent, by its spectrum (Davies & Harte, Biometrika 1987).
+/// Returns standard fractional Gaussian noise with this exponent, by its spectrum (Davies & Harte 1987).
 fn fractional_noise(random: &mut Noise, count: usize, h: f64) -> Vec<f64> {
     let half = count.next_power_of_two();
     let fourier = Radix4::new(2 * half, FftDirection::Forward);
@@ -453,8 +453,7 @@ fn pareto_states(random: &mut Noise, count: usize, index: f64, means: [f64; 2]) 
 /// Execution time of an activation beyond its latency, in ns.
 pub const WORK_NS: f64 = 2_000.0;
 
-/// Returns the scan of a run with these latencies; the execution time of each activation is its latency plus
-/// [`WORK_NS`].
+/// Returns the scan of a run with these latencies. Each execution time is the latency plus [`WORK_NS`].
 pub fn scan_latencies(latencies_ns: &[f64]) -> TaskScan {
     let mut scan = TaskScan::new(PERIOD_NS, latencies_ns.len() as u64);
     let mut rows = Vec::with_capacity(4_096);

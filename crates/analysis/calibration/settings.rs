@@ -85,7 +85,7 @@ impl Machine {
         set + self.block_deviation()
     }
 
-    /// Measures a block that misses this share of its due times where nothing is set.
+    /// Simulates a block with these settings; with none on, it misses the share `missed` of its due times.
     fn measure(&mut self, on: &[bool], missed: f64) -> BlockFigures {
         const DUE: u64 = 1_500;
         let factor = self.log_figure(on).exp();
@@ -117,8 +117,8 @@ impl Machine {
         experiment.results().iter().map(SettingResult::judgement).collect()
     }
 
-    /// Runs pilot blocks, plan, rounds and proof. Returns the judgement of each setting that was tried, and true if the proof
-    /// carries what is kept.
+    /// Runs pilot, plan, rounds and proof; returns each setting's verdict, and true if the proof succeeds. `None` if no
+    /// plan fits.
     fn pilot_to_proof(
         &mut self,
         minutes: i64,
@@ -161,8 +161,8 @@ pub struct Whole {
     pub wrong: usize,
 }
 
-/// Runs whole experiments of 6 minutes over `knobs` settings, of which the first divides the deciding figure by `factor`, in
-/// blocks of this scatter that miss this share.
+/// Repeats experiments of 6 minutes over `knobs` settings, and counts what is kept and called. The first setting
+/// divides the figure by `factor`; blocks have this scatter and miss this share.
 pub fn repeat_pilot_to_proof(
     (blocks, scatter, missed): (Blocks, f64, f64),
     factor: f64,
@@ -232,9 +232,8 @@ pub fn false_effect_rate_beside_hog(
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
 }
 
-/// Returns the share of experiments that find the first of `knobs` settings to multiply the figure by `factor`, with
-/// the plan for this budget in minutes and white blocks of this scatter. The second value is the effect that the
-/// plan claims to find with 90 %.
+/// Returns the share of experiments that find that the first of `knobs` settings multiplies the figure by `factor`. The
+/// second value is the effect that the plan claims to find with 90 %; `None` if no plan fits the minutes.
 pub fn detection_share(
     knobs: usize,
     minutes: i64,
@@ -267,6 +266,7 @@ pub struct TenthsFound {
     pub swapped: usize,
 }
 
+/// Repeats experiments with one setting better and one worse by 10 %, and counts those found.
 pub fn find_tenths(blocks: Blocks, rounds: usize, repeats: usize, seed: u64) -> TenthsFound {
     let mut effects = vec![0.0; 10];
     (effects[3], effects[7]) = (1.1f64.ln(), 0.9f64.ln());

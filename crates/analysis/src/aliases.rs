@@ -92,7 +92,7 @@ struct PhaseWindow {
 }
 
 impl PhaseWindow {
-    /// Returns the narrowest window that holds this share of the late starts.
+    /// Returns the narrowest window of phases that holds this share of the late starts.
     fn narrowest_window(late: &[Peak], phi: f64, within: f64) -> PhaseWindow {
         let mut phases: Vec<f64> = late.iter().map(|peak| (peak.index as f64 * phi).fract()).collect();
         phases.sort_by(f64::total_cmp);
@@ -116,7 +116,7 @@ impl PhaseWindow {
         (self.position_in_window(peak) + reach).rem_euclid(1.0) <= self.width + 2.0 * reach
     }
 
-    /// True if a line is an alias of one of its harmonics.
+    /// True if a line is an alias of a harmonic of the disturbance in this window.
     fn explains(&self, line: &Line) -> bool {
         let frequency = 1.0 / line.period;
         (1..=HARMONICS).any(|h| {
@@ -125,8 +125,7 @@ impl PhaseWindow {
         })
     }
 
-    /// Returns the slope of the latency within the window, in ns per cycle, and the share of the variance that
-    /// it explains.
+    /// Fits latency to position in the window: slope in ns per cycle, and share of variance explained; `None` for few.
     fn fit_ramp(&self, late: &[Peak]) -> Option<(f64, f64)> {
         let inside = |peak: &Peak| {
             (self.position_in_window(peak) <= self.width)
@@ -149,8 +148,7 @@ impl PhaseWindow {
     }
 }
 
-/// Returns the disturbance behind the first of these lines that has one, preferring one whose period is
-/// determined by its shape.
+/// Returns the first disturbance found behind these lines, preferring one whose shape determines its period.
 fn first_disturbance(
     lines: &[&Line],
     late: &[Peak],
@@ -168,8 +166,8 @@ fn first_disturbance(
     first
 }
 
-/// Returns the disturbance behind a line, from the share `within` of the late starts; the first `first` of
-/// them are searched.
+/// Searches for a disturbance behind a line; `None` if no narrow window holds the share `within` of the late starts.
+/// The first `first` of them are searched.
 fn find_disturbance(
     line: &Line,
     late: &[Peak],

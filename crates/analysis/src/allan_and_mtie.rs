@@ -20,7 +20,7 @@ impl WindowExtremes {
         WindowExtremes { periods: 0, highest: x.to_vec(), lowest: x.to_vec() }
     }
 
-    /// Lengthens the windows: two that overlap or touch are one that is up to twice as long.
+    /// Lengthens the windows to this many periods: two that overlap or touch become one that is up to twice as long.
     fn lengthen_to(&mut self, periods: usize) {
         while self.periods < periods {
             let by = (self.periods + 1).min(periods - self.periods);
@@ -41,15 +41,15 @@ impl WindowExtremes {
     }
 }
 
-/// Returns the maximum time interval error over windows of `n` periods: the largest peak-to-peak of x within
-/// any n + 1 successive values. `None` without at least one complete window.
+/// Returns the maximum time interval error: the largest peak-to-peak of x within any n + 1 successive values. `None`
+/// without at least one complete window.
 pub fn mtie(x: &[f64], n: usize) -> Option<f64> {
     let mut extremes = WindowExtremes::new(x);
     extremes.lengthen_to(n);
     extremes.largest_range()
 }
 
-/// Returns the mean of the squared second differences x_{i+2n} - 2 x_{i+n} + x_i.
+/// Returns the mean of the squared second differences x_{i+2n} - 2 x_{i+n} + x_i; `None` for too few values.
 fn mean_square_second_difference(x: &[f64], n: usize) -> Option<f64> {
     let last = x.len().checked_sub(2 * n)?;
     let (mut sum, mut terms) = (0.0, 0usize);
@@ -61,13 +61,13 @@ fn mean_square_second_difference(x: &[f64], n: usize) -> Option<f64> {
     (terms > 0 && n > 0).then(|| sum / terms as f64)
 }
 
-/// Returns the overlapping Allan deviation (dimensionless): SP 1065 eq. 11, IEEE 1139.
+/// Returns the overlapping Allan deviation (dimensionless; SP 1065 eq. 11); `None` for too few values.
 pub fn oadev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
     Some((mean_square_second_difference(x, n)? / 2.0).sqrt() / (n as f64 * tau0))
 }
 
-/// Returns the time deviation, in the unit of x: ITU-T G.810 eq. II.10. It separates white phase noise from a
-/// slow wander.
+/// Returns the time deviation in the unit of x (ITU-T G.810 eq. II.10); `None` for fewer than 3 n values. It separates
+/// white phase noise from a slow wander.
 pub fn tdev(x: &[f64], n: usize) -> Option<f64> {
     let windows = (x.len() + 1).checked_sub(3 * n).filter(|w| *w > 0 && n > 0)?;
     let difference = |i: usize| x[i + 2 * n] - 2.0 * x[i + n] + x[i];
@@ -80,7 +80,7 @@ pub fn tdev(x: &[f64], n: usize) -> Option<f64> {
     Some((sum / (6.0 * (n as f64).powi(2) * windows as f64)).sqrt())
 }
 
-/// Returns the modified Allan deviation (dimensionless): TDEV sqrt(3) / tau (SP 1065 eq. 15).
+/// Returns the modified Allan deviation TDEV sqrt(3) / tau (SP 1065 eq. 15); `None` for fewer than 3 n values.
 pub fn mdev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
     Some(tdev(x, n)? * 3f64.sqrt() / (n as f64 * tau0))
 }
@@ -102,7 +102,7 @@ pub struct TimeErrorPoint {
     pub mdev: f64,
 }
 
-/// Returns the time error of a series over observation times of 1, 2, 4, ... periods, as long as three windows fit.
+/// Returns MTIE, TDEV and Allan deviations over 1, 2, 4, ... periods, as long as three windows fit.
 pub fn time_error(x_ns: &[f64], period_ns: f64) -> Vec<TimeErrorPoint> {
     let octaves = (0..usize::BITS).map(|e| 1usize << e).take_while(|n| 3 * n <= x_ns.len());
     let mut extremes = WindowExtremes::new(x_ns);

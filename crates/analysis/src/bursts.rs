@@ -35,7 +35,7 @@ pub struct Bursts {
     pub mean_size: f64,
 }
 
-/// Finds the bursts among the `peaks` (the largest first) of a run of `length` due times. `None` for fewer than 20.
+/// Finds bursts among the `peaks` (largest first) of a run of `length` due times; `None` for fewer than 20 peaks.
 ///
 /// The number of spikes is not known in advance. Several numbers are tried; of those that show bursts, the
 /// one with the largest mean burst is taken, so that ordinary latencies do not dilute the bursts.
@@ -48,7 +48,7 @@ pub fn bursts(peaks: &[Peak], length: u64) -> Option<Bursts> {
     bursty.into_iter().max_by(|a, b| a.mean_size.total_cmp(&b.mean_size)).or_else(|| calm.into_iter().last())
 }
 
-/// Groups these spikes into bursts; `looks` is the number of such tries, for which the probability is corrected.
+/// Tests whether these spikes come in bursts, and groups them; the probability is corrected for `looks` tries.
 fn bursts_among(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     let mut in_time: Vec<(u64, i64)> = spikes.iter().map(|p| (p.index, p.latency_ns)).collect();
     in_time.sort_unstable();
@@ -74,8 +74,8 @@ fn bursts_among(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     })
 }
 
-/// Returns the probability that as many independent spikes lie as close together. Counts distances up to a few lengths,
-/// compares each count with the geometric law by an exact binomial, and corrects for the number of lengths.
+/// Returns the probability that as many independent spikes lie as close together. Compares counts of distances up to a
+/// few lengths with the geometric law by exact binomials, and corrects for the number of lengths.
 fn probability_of_closeness(positions: &[u64], length: u64) -> f64 {
     let distances: Vec<u64> = positions.windows(2).map(|w| w[1] - w[0]).collect();
     let n = distances.len() as f64;

@@ -170,7 +170,7 @@ impl Caveat {
 }
 
 impl Caveat {
-    /// Returns the stop of the whole machine that a run of several real-time tasks shows.
+    /// Returns the caveat that the whole machine stood still, if the real-time tasks of a run were all late alike.
     #[must_use]
     pub fn machine_stop(run: &RunInfo) -> Option<Self> {
         let of = |task: &TaskRun| {
@@ -193,15 +193,14 @@ impl Caveat {
 /// Shortest stop that counts as one of the whole machine: two real-time tasks that wait as long by chance are rare.
 const STOP_NS: i64 = 100_000_000;
 
-/// Returns the time over which a task was measured, from its first due time to its last end, in ns; `None` if
-/// it is unknown.
+/// Returns the time in ns from a task's first due time to its last end; `None` if unknown or not above 0.
 #[must_use]
 pub fn measured_ns(task: &TaskRun) -> Option<i64> {
     let result = task.result.as_ref().filter(|_| task.knows(Gap::Period) && task.knows(Gap::Count))?;
     Some(result.last_end_ns - result.first_due_ns).filter(|ns| *ns > 0)
 }
 
-/// Describes the load of a machine on which none was started.
+/// Returns the caveat that no load was started, with the machine's load from elsewhere.
 fn no_load_caveat(run: &RunInfo) -> Caveat {
     let loads = facts_of(run).filter_map(|facts| facts.activity.load_1_min);
     Caveat::NoLoad {
@@ -215,7 +214,7 @@ fn facts_of(run: &RunInfo) -> impl Iterator<Item = &SystemFacts> {
     run.facts_before.iter().chain(&run.facts_after)
 }
 
-/// Returns the effects of other programs on the task's CPUs.
+/// Returns the caveats of real-time threads on the task's CPUs and of a held `/dev/cpu_dma_latency`.
 fn other_program_caveats(task: &TaskRun, run: &RunInfo) -> impl Iterator<Item = Caveat> + use<> {
     let cpus = cpus(task);
     let mut threads: Vec<String> = Vec::new();
@@ -232,7 +231,7 @@ fn other_program_caveats(task: &TaskRun, run: &RunInfo) -> impl Iterator<Item = 
     threads.into_iter().chain(held)
 }
 
-/// Activations away from the one processor the task was bound to.
+/// Returns the caveat of activations off the one processor that the task was bound to, if there were any.
 fn moved_caveat(task: &TaskRun) -> Option<Caveat> {
     let (granted, result) = (task.granted.as_ref()?, task.result.as_ref()?);
     let ([bound], Some(other)) = (granted.cpus.as_slice(), result.other_cpu) else { return None };
@@ -240,7 +239,7 @@ fn moved_caveat(task: &TaskRun) -> Option<Caveat> {
     (elsewhere > 0).then_some(Caveat::Moved { bound: *bound, elsewhere, executed, other })
 }
 
-/// Returns the throttling of a real-time task that never gives up the processor.
+/// Returns the caveat of throttling, if a real-time task polls all the time and has a hole as long as a stop.
 fn throttled_caveat(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
     let (granted, result) = (task.granted.as_ref()?, task.result.as_ref()?);
     let scheduler = &run.facts_before.as_ref()?.scheduler;
@@ -256,14 +255,14 @@ fn throttled_caveat(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
         .then_some(Caveat::Throttled { hole_ns: result.longest_hole_ns, runtime_us, period_us })
 }
 
-/// Returns the replenishment phase in the latency of a task that SCHED_DEADLINE releases.
+/// Returns the caveat of the replenishment phase, if SCHED_DEADLINE releases the task.
 fn replenishment_phase_caveat(summary: &Summary, task: &TaskRun) -> Option<Caveat> {
     let (least_ns, usual_ns) = (summary.latency.min_ns?, summary.latency.at(P50).exactly()?);
     let released = task.spec.wake == WakeMethod::Deadline;
     released.then_some(Caveat::ReplenishmentPhase { least_ns, usual_ns })
 }
 
-/// Returns the CPUs a task ran on.
+/// Returns the CPUs that a task was granted, or else its planned one.
 fn cpus(task: &TaskRun) -> CpuSet {
     match &task.granted {
         Some(granted) => granted.cpus.iter().copied().collect(),
@@ -273,13 +272,14 @@ fn cpus(task: &TaskRun) -> CpuSet {
 
 fn add_recording_caveats(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
     let records = summary.dropped.at_least().filter(|records| *records > 0);
-    all.extend(unseen_caveat(task).or(records.map(|records| Caveat::Dropped { records })));
+    all.extend(uncounted_losses_caveat(task).or(records.map(|records| Caveat::Dropped { records })));
     if task.result.is_none() {
         all.push(Caveat::NotClosed);
     }
 }
 
-fn unseen_caveat(task: &TaskRun) -> Option<Caveat> {
+/// Returns the caveat that records were lost that no counter includes, if so.
+fn uncounted_losses_caveat(task: &TaskRun) -> Option<Caveat> {
     let result = task.result.as_ref().filter(|_| !task.knows(Gap::Unseen))?;
     Some(Caveat::Unseen { records: result.dropped })
 }
@@ -339,17 +339,16 @@ fn machine_change_caveats(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item =
     changes.into_iter().map(|change| Caveat::Machine { change })
 }
 
-/// Returns the events that rule out conclusions from this run of a task about a longer one: changes of the
-/// machine, and lost records.
+/// Returns the machine changes and lost records that forbid conclusions from a task's run about a longer one.
 #[must_use]
 pub fn machine_events(run: &RunInfo, task: &TaskRun) -> Vec<Caveat> {
     let records = task.result.as_ref().map(|result| result.dropped).filter(|records| *records > 0);
-    let lost = unseen_caveat(task).or(records.map(|records| Caveat::Dropped { records }));
+    let lost = uncounted_losses_caveat(task).or(records.map(|records| Caveat::Dropped { records }));
     machine_change_caveats(run, task).chain(lost).collect()
 }
 
-/// Returns the caveat of the run's length, by the exact rule of three: with 95 % probability, an event never
-/// seen in a time t occurs less often than -ln(0.05)/t. Every run has it.
+/// Returns the caveat of the run's length: the rate of events that it would have shown with 95 % probability. An event
+/// never seen in a time t occurs less often than -ln(0.05)/t.
 fn length_caveat(run_ns: i64) -> Caveat {
     Caveat::Length { run_ns, unseen_every_ns: run_ns as f64 / -(0.05f64.ln()) }
 }

@@ -51,13 +51,12 @@ struct Cell {
     low_ns: i64,
     high_ns: i64,
     count: u64,
-    /// The range of the axis of [`coordinate`] that its values are spread over.
+    /// The range of the axis of [`axis_position`] that its values are spread over.
     from: f64,
     to: f64,
 }
 
-/// Returns the modes of a distribution, from the smallest latency to the largest: one if no valley is real,
-/// none without values or if the distribution is unknown.
+/// Returns the modes of a distribution in ascending order: one if no valley is real, none if its shape is unknown.
 pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
     if !latency.has_shape() {
         return Vec::new();
@@ -82,23 +81,22 @@ pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
     edges.windows(2).map(|part| describe_cluster(&cells[part[0]..part[1]], latency, all)).collect()
 }
 
-/// Returns the position on an axis where bins of the histogram are about equally wide: linear up to 256 ns,
-/// logarithmic beyond.
-fn coordinate(ns: f64) -> f64 {
+/// Returns the position of a latency on the histogram's axis: linear up to 256 ns, logarithmic beyond.
+fn axis_position(ns: f64) -> f64 {
     let size = ns.abs();
     let value = if size <= 256.0 { size } else { 256.0 * (1.0 + (size / 256.0).ln()) };
     value.copysign(ns)
 }
 
-/// Returns a position on that axis in ns.
-fn ns_at(coordinate: f64) -> f64 {
-    let place = coordinate.abs();
+/// Returns the latency in ns at a position on the histogram's axis.
+fn ns_at(position: f64) -> f64 {
+    let place = position.abs();
     let size = if place <= 256.0 { place } else { 256.0 * (place / 256.0 - 1.0).exp() };
-    size.copysign(coordinate)
+    size.copysign(position)
 }
 
-/// Returns the occupied bins. If the time stamps are coarser than the bins, each bin is spread over two of
-/// their steps, so that the comb they make is no pattern.
+/// Returns the occupied bins as cells on the axis. If the time stamps are coarser than the bins, each is spread over
+/// two of their steps, so that the comb they make is no pattern.
 fn histogram_cells(latency: &Distribution) -> Vec<Cell> {
     let bins: Vec<Bin> = latency.bins().collect();
     let step = resolution_ns(&bins);
@@ -107,13 +105,13 @@ fn histogram_cells(latency: &Distribution) -> Vec<Cell> {
         let middle = (low + high) / 2.0;
         let half = if high - low < step { step } else { (high - low) / 2.0 };
         let Bin { low_ns, high_ns, count } = *bin;
-        Cell { low_ns, high_ns, count, from: coordinate(middle - half), to: coordinate(middle + half) }
+        Cell { low_ns, high_ns, count, from: axis_position(middle - half), to: axis_position(middle + half) }
     };
     bins.iter().map(cell).collect()
 }
 
-/// Returns the step of the time stamps as far as bins show it: the usual distance between neighbouring occupied bins,
-/// each pair with the weight of its rarer bin. 0 if most of them are adjacent: the step is no larger than a bin.
+/// Returns the step of the time stamps in ns, as far as bins show it; 0 if it is no larger than a bin. It is the usual
+/// distance between neighbouring occupied bins, each pair with the weight of its rarer bin.
 fn resolution_ns(bins: &[Bin]) -> f64 {
     let touch = |w: &&[Bin]| w[1].low_ns.saturating_sub(1) <= w[0].high_ns;
     let weight = |w: &[Bin]| w[0].count.min(w[1].count);
@@ -154,7 +152,9 @@ fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
                     if windows[extents[a].0].count >= windows[extents[b].0].count { (a, b) } else { (b, a) };
                 let valley = &windows[index];
                 let peaks = [&windows[extents[high].0], &windows[extents[low].0]];
-                if is_real(valley.count, peaks[1].count, level) && !valley.is_axis_artifact(peaks, level) {
+                if is_significant_valley(valley.count, peaks[1].count, level)
+                    && !valley.is_axis_artifact(peaks, level)
+                {
                     found.push(valley.split_position(cells));
                 }
                 // From here on the lower one is part of the higher one: its valley was judged.
@@ -172,9 +172,8 @@ fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
     found
 }
 
-/// True if a valley of `valley` values next to a peak of `peak` is real: if both were equally likely, the
-/// probability of so few values in the valley would be below the level.
-fn is_real(valley: u64, peak: u64, level: f64) -> bool {
+/// True if a valley has less than half of the peak's values, and if chance does not explain so few.
+fn is_significant_valley(valley: u64, peak: u64, level: f64) -> bool {
     let both = (valley + peak) as f64;
     (valley as f64) < DEPTH * peak as f64 && binomial_at_most(valley as f64, both, 0.5) < level
 }
@@ -191,18 +190,17 @@ impl Window {
         ns_at(self.to) - ns_at(self.from)
     }
 
-    /// True if it is a valley only on this axis, which is stretched around 0: between early and late
-    /// latencies every distribution is thinner on it, even one with its peak there.
+    /// True if a window is a valley only on this axis. That is stretched around 0: between early and late latencies
+    /// every distribution is thinner on it, even one with its peak there.
     fn is_axis_artifact(&self, peaks: [&Window; 2], level: f64) -> bool {
         let early = peaks.iter().any(|peak| peak.from < 0.0);
         let late = peaks.iter().any(|peak| peak.to > 0.0);
         let in_a_peak = |peak: &&Window| peak.count as f64 / peak.width_ns() * self.width_ns();
         let as_many = peaks.iter().map(in_a_peak).fold(f64::INFINITY, f64::min);
-        early && late && !is_real(self.count, as_many as u64, level)
+        early && late && !is_significant_valley(self.count, as_many as u64, level)
     }
 
-    /// Returns the cell before which the window is divided: behind its widest gap, or before its rarest cell
-    /// if it has no gap.
+    /// Returns the cell before which a valley is divided: behind its widest gap, or else at its rarest cell.
     fn split_position(&self, cells: &[Cell]) -> usize {
         let begin = cells.partition_point(|c| c.to < self.from).saturating_sub(1);
         let end = cells.partition_point(|c| c.from <= self.to).min(cells.len() - 1);
@@ -215,7 +213,7 @@ impl Window {
     }
 }
 
-/// Windows of one width at every quarter of it.
+/// Returns windows of one width at every quarter of it, with their values.
 fn windows(cells: &[Cell], width: f64) -> Vec<Window> {
     let quarter = width / 4.0;
     let origin = cells[0].from - width;

@@ -21,7 +21,7 @@ pub mod nist {
         (a, (2.0 * a - s) / t)
     }
 
-    /// Returns equation 1 with half of the last period polled, as on average when A does not divide T.
+    /// Returns the extra load of equation 1 with half of the last period polled: the mean if A does not divide T.
     pub fn mean_poll_load(a: f64, s: f64, t: f64) -> f64 {
         ((t / a - 1.0) * s + a / 2.0) / t
     }
@@ -73,9 +73,8 @@ impl EmpiricalDistribution {
         self.len().max(1) as f64
     }
 
-    /// Returns the margin that the next latency exceeds with a probability of at most `late`, whatever the
-    /// distribution: the k-th largest with k = floor(late (n + 1)). `None` if fewer than 1 / late - 1
-    /// latencies were measured.
+    /// Returns the margin that the next latency exceeds with probability `late` at most, whatever the distribution. It
+    /// is the k-th largest with k = floor(late (n + 1)); `None` if fewer than 1 / late - 1 latencies were measured.
     pub fn assured_margin(&self, late: f64) -> Option<f64> {
         let k = (late * (self.len() as f64 + 1.0)) as usize;
         (k >= 1).then(|| self.len().checked_sub(k)).flatten().map(|at| self.sorted[at])
@@ -97,8 +96,8 @@ impl EmpiricalDistribution {
         self.sorted.get(rank - 1).copied().unwrap_or(0.0)
     }
 
-    /// Returns E\[max(0, m - X)\], the mean time polled with a margin m: the integral of F over \[0, m\] if
-    /// no latency is negative.
+    /// Returns the mean time polled with a margin m: E\[max(0, m - X)\]. It is the integral of F over \[0, m\] if no
+    /// latency is negative.
     pub fn expected_poll(&self, m: f64) -> f64 {
         let below = self.count_up_to(m);
         (m * below as f64 - self.sums[below]) / self.n()

@@ -178,7 +178,7 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// Compares two readings of the facts for a processor; empty if the task was bound to none.
+    /// Returns steal and interrupts of a processor between two readings; both unknown if the task was bound to none.
     #[must_use]
     pub fn between(before: &SystemFacts, after: &SystemFacts, cpu: Option<u16>) -> Self {
         let times = |facts: &SystemFacts| -> Option<CpuTimes> {

@@ -6,8 +6,8 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::fourier::Fourier;
 
-/// Returns the autocorrelation at lags 0 to `max_lag` of a series with gaps (`NaN` for a missing value, such
-/// as a missed due time). Empty for a series without variation.
+/// Returns the autocorrelation at lags 0 to `max_lag`; empty for a series without variation. `NaN` is a missing value,
+/// such as a missed due time.
 ///
 /// r_j = sum (x_i - m)(x_{i+j} - m) / sum (x_i - m)^2 over the available pairs (Box & Jenkins 2.1.12); with
 /// gaps scaled by the share of available pairs (Parzen 1963), so that gaps do not pull it towards 0.
@@ -44,7 +44,7 @@ pub fn autocorrelation(x: &[f64], max_lag: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the sums of products of a series with itself at lags below `lags`, by two Fourier transforms.
+/// Returns the sums of products of a series with itself at each lag below `lags`, by two Fourier transforms.
 fn autocovariance(values: impl Iterator<Item = f64>, len: usize, lags: usize) -> Vec<f64> {
     let size = (len + lags).next_power_of_two();
     let mut buffer: Vec<Complex<f64>> = values.map(|v| Complex::new(v, 0.0)).collect();
@@ -66,8 +66,8 @@ pub struct LjungBox {
     pub p: f64,
 }
 
-/// Returns the test of Ljung & Box (Biometrika 1978) on the first `lags` autocorrelations. `None` for a
-/// series without variation or shorter than twice the lags.
+/// Tests the first `lags` autocorrelations for independence (Ljung & Box, Biometrika 1978). `None` for a series without
+/// variation or shorter than twice the lags.
 pub fn ljung_box(x: &[f64], lags: usize) -> Option<LjungBox> {
     let n = x.iter().filter(|v| !v.is_nan()).count() as f64;
     let r = autocorrelation(x, lags);
@@ -80,9 +80,9 @@ pub fn ljung_box(x: &[f64], lags: usize) -> Option<LjungBox> {
     Some(LjungBox { lags, q, p })
 }
 
-/// Returns the probability of as large autocorrelations in an uncorrelated series whose spread may change: alternating
-/// times of large and small values make all of them larger (Lobato, Nankervis & Savin, Int. Econ. Rev. 2001).
-/// `None` in the same cases as [`ljung_box`].
+/// Returns the probability of as large autocorrelations in an uncorrelated series whose spread may change. Alternating
+/// times of large and small values make all of them larger (Lobato, Nankervis & Savin, Int. Econ. Rev. 2001). `None`
+/// for a lag without variation.
 pub fn robust_correlation_test(x: &[f64], lags: usize) -> Option<f64> {
     let present: Vec<f64> = x.iter().copied().filter(|v| !v.is_nan()).collect();
     let mean = present.iter().sum::<f64>() / present.len() as f64;

@@ -29,7 +29,7 @@ pub struct CorrelationTime {
 }
 
 impl CorrelationTime {
-    /// Estimates it from a series; 1 for a constant one.
+    /// Estimates the correlation time of a series, in parts; 1 for a constant one.
     #[must_use]
     pub fn from_series(series: &[f64]) -> Self {
         let n = series.len();
@@ -54,7 +54,7 @@ impl CorrelationTime {
         if other.at_most > self.at_most { other } else { self }
     }
 
-    /// Returns the number of cosines that a series of `parts` parts allows, without its upper and lower limit.
+    /// Returns the number of cosines that a series of this many parts allows, before it is limited to 4 to 32.
     #[must_use]
     pub fn cosine_count(&self, parts: usize) -> f64 {
         DENSITY * parts as f64 / self.at_most
@@ -68,8 +68,8 @@ impl CorrelationTime {
     }
 }
 
-/// Returns the variance of the sum of a series with a sum of 0, from its first `degrees` cosines; at least
-/// the variance if all its values were independent.
+/// Returns the variance of the sum of a centred series, from its first `degrees` cosines. It is at least that of
+/// independent values.
 #[must_use]
 pub fn variance_of_sum(series: &[f64], degrees: usize) -> f64 {
     let n = series.len() as f64;
@@ -110,7 +110,7 @@ pub struct Participation {
     pub may_add: f64,
 }
 
-/// Computes the concentration of the sum of squares of a series with a sum of 0.
+/// Returns how many values carry the sum of squares of a centred series, and what outstanding ones may add.
 #[must_use]
 pub fn participation(series: &[f64]) -> Participation {
     let sums = |least: f64| {
@@ -133,7 +133,7 @@ pub fn participation(series: &[f64]) -> Participation {
 /// Degrees of freedom from which Student's law is normal to three digits.
 pub const NORMAL_FROM: usize = 1_000;
 
-/// Returns the half-width of an interval at this level, in standard errors.
+/// Returns the half-width, in standard errors, of an interval that is wrong with chance `level` (Student's t).
 #[must_use]
 pub fn student_quantile(level: f64, degrees: usize) -> f64 {
     let p = 1.0 - level / 2.0;

@@ -55,7 +55,7 @@ pub struct Segment {
     pub level: f64,
 }
 
-/// Divides a series at its jumps; returns one stretch if there is none, and none without values.
+/// Divides a series at its jumps into stretches of constant level; one stretch if there is no jump.
 pub fn levels(values: &[f64]) -> Vec<Segment> {
     let calm = without_outliers(values);
     let mut edges = vec![0, values.len()];
@@ -68,7 +68,7 @@ pub fn levels(values: &[f64]) -> Vec<Segment> {
     edges.windows(2).filter_map(segment).collect()
 }
 
-/// Finds the jump of a stretch that begins at `offset`, then the jumps on either side of it.
+/// Adds to `edges` the largest jump of a stretch that begins at `offset`, then those on either side of it.
 fn find_jumps(values: &[f64], offset: usize, edges: &mut Vec<usize>) {
     if values.len() < FEWEST {
         return;
@@ -81,8 +81,8 @@ fn find_jumps(values: &[f64], offset: usize, edges: &mut Vec<usize>) {
     find_jumps(&values[at..], offset + at, edges);
 }
 
-/// Returns the largest abrupt step between the means of `around` values before and after a position: the
-/// position, and the size relative to the other steps.
+/// Returns the position of the largest abrupt step and its size in spreads of the others; `None` if none is. A step is
+/// between the means of `around` values before and after a position.
 fn largest_jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
     let mut sums = vec![0.0];
     for v in values {
@@ -115,7 +115,7 @@ fn largest_jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
     Some((at, if spread > 0.0 { largest / spread } else { f64::INFINITY }))
 }
 
-/// Returns the drift of a series that has these levels. `None` for fewer than 32 values, or if all are equal.
+/// Fits a linear drift to a series with these levels and tests it; `None` for fewer than 32 or constant values.
 pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
     if values.len() < FEWEST {
         return None;
@@ -173,8 +173,8 @@ pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
     Some(drift)
 }
 
-/// Returns the values with those far off the median of their neighbourhood replaced by it: a wild part is no
-/// level, and must not bend a line.
+/// Returns the values, with outliers moved closer to the median of their neighbours. A wild part is no level, and must
+/// not bend a line.
 fn without_outliers(values: &[f64]) -> Vec<f64> {
     // At the ends, with neighbours on one side only, a drift would look wild.
     let rises = values.iter().zip(values.iter().skip(NEIGHBOURS)).map(|(a, b)| (b - a) / NEIGHBOURS as f64);
@@ -204,8 +204,7 @@ pub struct LevelTrend {
 }
 
 impl LevelTrend {
-    /// Computes the level trend of the means of equal parts of `part_due_times` due times with these numbers; only
-    /// jumps and drifts that were found count.
+    /// Computes the level trend of the means of equal parts with these numbers, from the jumps and drifts found.
     pub fn new(levels: &[Segment], trend: Option<Trend>, part_due_times: u64, numbers: Vec<u64>) -> Self {
         let slope = trend.filter(|t| t.found).map_or(0.0, |t| t.slope);
         let mut level_trend =

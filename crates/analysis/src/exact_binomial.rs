@@ -13,8 +13,7 @@ const MANY: f64 = 1e8;
 /// Variance of a binomial above which a normal law with its skewness is exact to one part in a million.
 const WIDE: f64 = 1e6;
 
-/// Returns P(X <= k) of a binomial X of `n` tries with probability `p` each. `n` and `k` may be effective
-/// numbers (not whole).
+/// Returns P(X <= k) of a binomial X of `n` tries with probability `p` each; `n` and `k` need not be whole.
 pub fn binomial_at_most(k: f64, n: f64, p: f64) -> f64 {
     if k < 0.0 {
         return 0.0;
@@ -61,8 +60,8 @@ fn poisson_at_most(k: f64, mean: f64) -> f64 {
     Normal::standard().sf(z)
 }
 
-/// Returns the value below which a chi-squared variable lies with probability `p`.
-pub fn chi_squared(degrees: f64, p: f64) -> f64 {
+/// Returns the quantile of a chi-squared distribution: the value that it does not exceed with probability `p`.
+pub fn chi_squared_quantile(degrees: f64, p: f64) -> f64 {
     if degrees < MANY {
         return ChiSquared::new(degrees).map_or(f64::NAN, |law| law.inverse_cdf(p));
     }
@@ -70,8 +69,8 @@ pub fn chi_squared(degrees: f64, p: f64) -> f64 {
     degrees * (1.0 - spread + Normal::standard().inverse_cdf(p) * spread.sqrt()).powi(3)
 }
 
-/// Returns the upper limit, with `confidence`, on the mean number of events when `k` were counted (Garwood, Biometrika
-/// 1936): the mean for which `k` or fewer occur with probability 1 - confidence. -ln(0.05) = 2.995732 for none.
+/// Returns the upper limit, with `confidence`, on the mean number of events when `k` were counted. It is the mean for
+/// which `k` or fewer occur with probability 1 - confidence (Garwood, Biometrika 1936): 2.995732 for none, with 95 %.
 pub fn poisson_upper(k: f64, confidence: f64) -> f64 {
     let at_most_k = |mean: f64| poisson_at_most(k, mean);
     let mut high = k + 10.0;
@@ -88,8 +87,7 @@ pub fn poisson_lower(k: f64, confidence: f64) -> f64 {
     if k <= 0.0 { 0.0 } else { root(0.0, k, |mean| below_k(mean) - confidence) }
 }
 
-/// Returns the upper limit, with `confidence`, on a probability when `k` of `n` tries succeeded (Clopper &
-/// Pearson, Biometrika 1934).
+/// Returns the upper limit, with `confidence`, on a probability when `k` of `n` tries succeeded (Clopper & Pearson).
 pub fn binomial_upper(k: f64, n: f64, confidence: f64) -> f64 {
     if k >= n {
         return 1.0;
@@ -105,9 +103,9 @@ pub fn binomial_lower(k: f64, n: f64, confidence: f64) -> f64 {
     root(0.0, 1.0, |p| binomial_at_most(k - 1.0, n, p) - confidence).min(k / n)
 }
 
-/// Returns the number of the largest of `n` values that may be cut off: the largest of the rest is then still
-/// an upper limit of the quantile `1 - above`, with `confidence`, by order statistics. `None` if not even the
-/// maximum is one.
+/// Returns how many of the largest of `n` values may be cut off so that the next is a limit of a quantile. It is then
+/// an upper limit of the quantile `1 - above`, with `confidence`, by order statistics. `None` if not even the maximum
+/// is one.
 pub fn values_above_quantile_limit(n: u64, above: f64, confidence: f64) -> Option<u64> {
     // The value with j larger ones is a limit if at least j + 1 values exceed the quantile with that confidence.
     let holds = |j: u64| 1.0 - binomial_at_most(j as f64, n as f64, above) >= confidence;
@@ -211,7 +209,7 @@ mod tests {
             assert!((above - below).abs() <= 1e-6 * below, "{k}: {below} {above}");
         }
         let at = |f: fn(f64, f64) -> f64, n: f64| f(n, 0.95);
-        for f in [poisson_upper, poisson_lower, chi_squared] {
+        for f in [poisson_upper, poisson_lower, chi_squared_quantile] {
             assert!((at(f, MANY - 2.0) / at(f, MANY) - 1.0).abs() < 1e-7);
         }
     }

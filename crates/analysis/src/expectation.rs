@@ -31,8 +31,7 @@ pub struct ServiceTime {
 }
 
 impl ServiceTime {
-    /// Computes it from blocks of the task and a block of a task that only wakes, often. `None` if the system
-    /// does not report processor time.
+    /// Computes it from blocks of the task and of one that only wakes, often; `None` if processor times are unknown.
     pub fn new(plain: &[BlockView<'_>], often: &BlockView<'_>) -> Option<Self> {
         let each = |blocks: &[BlockView<'_>]| {
             let used: i64 = blocks.iter().map(|b| b.result.cpu_time_ns).sum::<Option<i64>>()?;
@@ -65,8 +64,8 @@ pub struct LoadPoint {
 }
 
 impl LoadPoint {
-    /// Computes the point of a block measured with this A, from the load of the uncompensated task and a
-    /// service time. `None` if the system does not report processor time.
+    /// Computes the point of a block measured with this A; `None` if processor times are unknown. `uncompensated` is
+    /// the load of the uncompensated task.
     pub fn new(every_ns: i64, block: &BlockView<'_>, uncompensated: f64, service_ns: f64) -> Option<Self> {
         let (a, t) = (every_ns as f64, block.period_ns as f64);
         Some(LoadPoint {
@@ -95,8 +94,8 @@ pub struct MarginPoint {
 }
 
 impl MarginPoint {
-    /// Computes the point of blocks measured with this margin, and of latencies measured in turns with them.
-    /// A start is late beyond `tolerance_ns`.
+    /// Computes the point of blocks measured with this margin, and of latencies measured in turns with them. A start is
+    /// late beyond `tolerance_ns`. `None` without blocks.
     pub fn new(
         margin_ns: i64,
         blocks: &[BlockView<'_>],

@@ -43,9 +43,9 @@ pub struct LockedEffect {
     pub z: f64,
 }
 
-/// Returns the locked periods in stretches of a run, each with its first place on the grid, the strongest
-/// first. Values are scores (mean 0, standard deviation 1, `NaN` for missing values); differences are those
-/// of `latencies_ns`, the same stretches.
+/// Finds periods of whole activations at which one position differs from its neighbours, the strongest first. `scores`
+/// are stretches with their first place on the grid (mean 0, standard deviation 1, `NaN` for missing values);
+/// differences are those of `latencies_ns`, the same stretches.
 pub fn locked_effects(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> Vec<LockedEffect> {
     let mut left: Vec<(u64, Vec<f32>)> = Vec::new();
     let mut count = 0;
@@ -63,7 +63,7 @@ pub fn locked_effects(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>
         let repetitions =
             all().map(|(first, n)| stretch_positions(first, n, period, phase).count()).sum::<usize>() as u64;
         let multiple = |f: &LockedEffect| f.period.is_multiple_of(period) || period.is_multiple_of(f.period);
-        if !found.iter().any(multiple) && own_z(&left, period, phase) > OUT_OF_ITSELF {
+        if !found.iter().any(multiple) && z_of_excess(&left, period, phase) > OUT_OF_ITSELF {
             let difference_ns = median_difference(latencies_ns, period, phase);
             // If nearly all values are equal, the effect of a few others does not change the median.
             if difference_ns != 0.0 {
@@ -77,13 +77,13 @@ pub fn locked_effects(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>
     found
 }
 
-/// Returns the indices in a stretch that belong to a position of a period.
+/// Returns the indices in a stretch of `count` values from `first` on that lie at `phase` of a period.
 fn stretch_positions(first: u64, count: u64, period: u64, phase: u64) -> impl Iterator<Item = usize> {
     let start = (phase + period - first % period) % period;
     (start..count).step_by(period as usize).map(|at| at as usize)
 }
 
-/// Returns the most outstanding period, its position and its z, if there is one.
+/// Returns the most outstanding period, the position in it and its z; `None` if none is significant.
 fn strongest_period(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f64)> {
     let folded: Vec<(usize, f64, f64)> = fold_at_each_period(values, longest)
         .iter()
@@ -108,8 +108,8 @@ fn strongest_period(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, 
     Some(((PERIODS.0 + at) as u64, folded[at].0 as u64, z))
 }
 
-/// Returns the mean excess over the neighbours at a position of a period, in standard deviations of that mean.
-fn own_z(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
+/// Returns the mean excess over the neighbours at a position of a period, in its own standard errors.
+fn z_of_excess(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
     let mut over = Vec::new();
     for (first, values) in values {
         for at in stretch_positions(*first, values.len() as u64, period, phase) {
@@ -125,7 +125,7 @@ fn own_z(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
     if variance > 0.0 { mean.abs() / (variance / count).sqrt() } else { f64::INFINITY }
 }
 
-/// Folds the values by every period up to the longest.
+/// Returns the sums at each position of a period, for every period from 32 to the longest.
 fn fold_at_each_period(values: &[(u64, Vec<f32>)], longest: usize) -> Vec<Vec<f32>> {
     let mut profiles = vec![Vec::new(); (longest + 1).saturating_sub(PERIODS.0)];
     for period in (PERIODS.0..=longest).rev() {
@@ -152,7 +152,7 @@ fn fold(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
     sums
 }
 
-/// Returns each position less the mean of the second to the fifth on either side.
+/// Returns each position less the mean of the second to the fifth neighbours on either side, cyclically.
 fn minus_neighbours(profile: &[f32]) -> Vec<f64> {
     // The profile is cyclic.
     let (begin, end) = (&profile[..FAR], &profile[profile.len() - FAR..]);

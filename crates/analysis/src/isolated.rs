@@ -48,7 +48,7 @@ pub struct Spacing {
     pub p: f64,
 }
 
-/// Returns the isolated latencies among the `largest` (the largest first) of a distribution with this median.
+/// Returns the few `largest` latencies (largest first) that are far above all others; `None` if none are.
 #[must_use]
 pub fn isolated_latencies(largest: &[Peak], median_ns: f64) -> Option<IsolatedLatencies> {
     // Neighbouring peaks count as one event.
@@ -91,7 +91,7 @@ pub fn isolated_latencies(largest: &[Peak], median_ns: f64) -> Option<IsolatedLa
     even.or_else(|| found.into_iter().next())
 }
 
-/// Returns the even spacing of times in order.
+/// Returns the even spacing of times in order, or of all but one; `None` if it is not significant.
 fn even_spacing(times: &[f64], level: f64) -> Option<Spacing> {
     let whole = closest_grid(times).filter(|s| s.p <= level);
     if times.len() < 6 {
@@ -108,7 +108,7 @@ fn even_spacing(times: &[f64], level: f64) -> Option<Spacing> {
     whole.filter(|s| s.p <= halved).or(but)
 }
 
-/// Returns the grid through the first and the last of some times that the others are nearest to.
+/// Returns the grid through the first and last of some times that is closest to the others; `None` if none is.
 fn closest_grid(times: &[f64]) -> Option<Spacing> {
     let count = times.len();
     let (first, last) = (*times.first()?, *times.last()?);

@@ -65,7 +65,7 @@ pub struct LeastSquares {
     pub slope_se: f64,
 }
 
-/// Fits the line with the least sum of squared residuals. `None` for fewer than three different k.
+/// Fits the line with the least sum of squared residuals; `None` for fewer than three points or one k.
 ///
 /// One-sided bursts of lateness pull it up: see [`theil_sen`] and [`lower_envelope`].
 pub fn least_squares(points: &[(f64, f64)]) -> Option<LeastSquares> {
@@ -91,9 +91,9 @@ pub fn least_squares(points: &[(f64, f64)]) -> Option<LeastSquares> {
 /// Most points for which [`theil_sen`] examines every pair.
 const ALL_PAIRS: usize = 2_000;
 
-/// Fits the line whose slope is the median of the slopes between points and that goes through the median of k
-/// and the median of t (Theil 1950, Sen 1968, Conover 1980): up to 29 % of wild points do not move it far.
-/// Points must be in ascending order of k.
+/// Fits a line that up to 29 % of wild points do not move far; `None` without two different k. Its slope is the median
+/// of slopes between points. It goes through the median of k and the median of t (Theil 1950, Sen 1968, Conover 1980).
+/// Points are in ascending order of k.
 ///
 /// Beyond 2 000 points it examines only the pairs half the series apart, which carry most of the slope.
 pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
@@ -112,8 +112,7 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { intercept: median(&mut ts)? - slope * median(&mut ks)?, slope })
 }
 
-/// Returns the value at `x` of the straight lines from point to point; beyond the ends it is that of the end, and 0 of no
-/// points. Points must be in ascending order.
+/// Interpolates linearly between ascending points at `x`: beyond the ends, the end's value; 0 without points.
 pub(crate) fn interpolated(points: &[(f64, f64)], x: f64) -> f64 {
     let after = points.partition_point(|p| p.0 <= x);
     match (after.checked_sub(1).and_then(|i| points.get(i)), points.get(after)) {
@@ -123,7 +122,7 @@ pub(crate) fn interpolated(points: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-/// Returns the median of `values` (the mean of the middle two if their number is even), which it reorders.
+/// Reorders `values` and returns their median (the mean of the middle two if even in number); `None` if empty.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -135,7 +134,7 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     Some(if even { (lower + upper) / 2.0 } else { upper })
 }
 
-/// Returns the value that half of the weight does not exceed, of `(value, weight)` pairs, which it reorders.
+/// Sorts `(value, weight)` pairs and returns the value that half the weight does not exceed; `None` without weight.
 pub fn weighted_median(values: &mut [(f64, u64)]) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let all: u64 = values.iter().map(|v| v.1).sum();
@@ -149,8 +148,8 @@ pub fn weighted_median(values: &mut [(f64, u64)]) -> Option<f64> {
         .map(|v| v.0)
 }
 
-/// Fits the highest line that lies above no point: every residual is the lateness against the best observed
-/// case. Points must be in ascending order of k.
+/// Fits the highest line that lies above no point; `None` for fewer than two. Residuals are the lateness against the
+/// best observed case. Points are in ascending order of k.
 ///
 /// The sum of the line's values is largest for the edge of the lower convex hull under the mean of k; the hull is
 /// built in one pass (Andrew 1979).

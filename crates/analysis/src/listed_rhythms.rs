@@ -24,14 +24,14 @@ pub struct Rhythm {
     pub starts: usize,
 }
 
-/// Returns the rhythms among positions in ascending order, the one with most starts first.
+/// Returns the rhythms among ascending positions of late starts, the one with most starts first.
 #[must_use]
 pub fn rhythms(places: &[u64]) -> Vec<Rhythm> {
     let mut left: Vec<f64> = places.iter().take(MOST).map(|place| *place as f64).collect();
     left.dedup();
     let mut found = Vec::new();
     while found.len() < RHYTHMS
-        && let Some((rhythm, on_grid)) = best_grid(&left)
+        && let Some((rhythm, on_grid)) = best_rhythm(&left)
     {
         left.retain(|place| !on_grid.contains(place));
         found.push(rhythm);
@@ -39,8 +39,8 @@ pub fn rhythms(places: &[u64]) -> Vec<Rhythm> {
     found
 }
 
-/// Returns the grid through two positions that has the most others on it, with the positions on it.
-fn best_grid(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
+/// Returns the rhythm with the most positions on it, and these; `None` if no grid has far more than by chance.
+fn best_rhythm(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
     let span = places.last()? - places.first()?;
     let pairs = places
         .iter()
@@ -64,8 +64,8 @@ fn best_grid(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
     tried.max_by_key(|(rhythm, _)| rhythm.starts)
 }
 
-/// Returns the positions that follow each other from the first at this distance or a multiple, each near its
-/// expected position from the last one.
+/// Returns the positions that follow `from` at multiples of a period, each within `near` of its expected position. That
+/// is expected from the position before.
 fn positions_on_grid(places: &[f64], from: f64, period: f64, near: f64) -> Vec<f64> {
     let mut on_grid = vec![from];
     for place in places.iter().filter(|place| **place > from) {

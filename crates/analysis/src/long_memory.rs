@@ -58,7 +58,7 @@ fn spans_show_memory(spans: &Spans) -> bool {
         || run_lengths_about_middle(&level).iter().any(|lengths| has_long_gap(lengths))
 }
 
-/// Returns the sums of neighbours, at most [`MOST_BLOCKS`].
+/// Returns the sums over consecutive blocks, at most 1024 of them.
 fn block_sums(series: &[f64]) -> Vec<f64> {
     let together = series.len().div_ceil(MOST_BLOCKS).max(1);
     series.chunks_exact(together).map(|of| of.iter().sum()).collect()
@@ -79,7 +79,7 @@ const CORNERS: usize = 17;
 const NOISES: [f64; 16] =
     [0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0];
 
-fn shapes() -> &'static [SpectrumShape] {
+fn spectrum_shapes() -> &'static [SpectrumShape] {
     static SHAPES: OnceLock<Vec<SpectrumShape>> = OnceLock::new();
     SHAPES.get_or_init(|| {
         let corner = |k: usize| 2.0 * (WAVES as f64 / 2.0).powf(k as f64 / (CORNERS - 1) as f64);
@@ -117,7 +117,7 @@ impl SpectrumShape {
         SpectrumShape { has_memory: memory > 0.0, at, noises }
     }
 
-    /// Returns twice the negative logarithm of the likelihood of these powers, with the best scale and noise.
+    /// Returns twice the negative log-likelihood of these powers under this shape, with the best scale and noise.
     fn misfit(&self, powers: &[f64]) -> f64 {
         let of = |(noise, logarithms): &(f64, f64)| {
             let ratios = powers.iter().zip(&self.at).map(|(i, power)| i / (noise + (1.0 - noise) * power));
@@ -127,18 +127,18 @@ impl SpectrumShape {
     }
 }
 
-/// True if the spectrum of a series keeps rising towards its longest waves.
+/// True if the spectrum rises to the longest waves: memory beats short memory by a log-likelihood ratio of `least`.
 fn has_rising_spectrum(series: &[f64], least: f64) -> bool {
     let Some(powers) = powers(series) else { return false };
     let (mut short, mut long) = (f64::INFINITY, f64::INFINITY);
-    for shape in shapes() {
+    for shape in spectrum_shapes() {
         let best = if shape.has_memory { &mut long } else { &mut short };
         *best = best.min(shape.misfit(&powers));
     }
     short - long > least
 }
 
-/// Returns the power of each wave, with outstanding lines capped. `None` if the series is too short, or constant.
+/// Returns the power of each of 340 waves, outstanding ones capped; `None` if the series is too short, or constant.
 fn powers(series: &[f64]) -> Option<Vec<f64>> {
     let n = series.len();
     if n < 2 * WAVES {
@@ -171,7 +171,7 @@ fn powers(series: &[f64]) -> Option<Vec<f64>> {
     powers.iter().all(|power| *power > 0.0).then_some(powers)
 }
 
-/// Returns the numbers of consecutive parts for which a level stays above its middle, and below it.
+/// Returns the lengths of runs above, and below, the middle between the 5 % and 95 % quantiles of a level.
 fn run_lengths_about_middle(level: &[f64]) -> [Vec<u64>; 2] {
     let mut sorted = level.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -184,7 +184,7 @@ fn run_lengths_about_middle(level: &[f64]) -> [Vec<u64>; 2] {
     })
 }
 
-/// Returns the numbers of due times between the `wanted` largest latencies, as far as they are kept.
+/// Returns the gaps in due times between the `wanted` largest latencies kept, without neighbours.
 fn peak_gaps(peaks: &Peaks, wanted: usize) -> Vec<u64> {
     let peaks = peaks.largest();
     let Some(least) = peaks.get(wanted.min(peaks.len().saturating_sub(1))) else { return Vec::new() };
@@ -194,7 +194,7 @@ fn peak_gaps(peaks: &Peaks, wanted: usize) -> Vec<u64> {
     places.windows(2).map(|both| both[1] - both[0]).filter(|gap| *gap > 1).collect()
 }
 
-/// True if the longest of these is longer than an exponential law explains.
+/// True if the longest of these lengths is longer than an exponential law explains; false for too few.
 fn has_long_gap(lengths: &[u64]) -> bool {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));

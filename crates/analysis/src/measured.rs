@@ -1,5 +1,6 @@
 //! A run with its figures: the result of everything that measures.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use jitterlab_model::distribution::{Beyond, Moments, SourceGaps};
@@ -107,7 +108,7 @@ impl MeasuredRun {
         self
     }
 
-    /// Returns the causes of late starts as reported after a run; single activations only if one ended it.
+    /// Returns the causes of late starts of each task; it lists only the activation that ended the run, if one did.
     #[must_use]
     pub fn why(run: &RunInfo, causes: Option<&RunCauses>, around: Option<&Neighbours>) -> Vec<TaskWhy> {
         let tasks = run.tasks.iter().zip(causes.into_iter().flat_map(|causes| &causes.tasks)).enumerate();
@@ -125,10 +126,14 @@ impl MeasuredRun {
 }
 
 impl MeasuredTask {
-    /// Computes the figures of a task of a run from its counts.
+    /// Computes the figures of a task of a run from its counts, less those that the run leaves unknown.
     #[must_use]
     pub fn new(task: &TaskRun, stats: &TimingStats, run: &RunInfo) -> Self {
-        let summary = Summary::new(task, stats);
+        let mut stats = Cow::Borrowed(stats);
+        if !task.unknown.is_empty() {
+            stats.to_mut().drop_unknown(&task.unknown);
+        }
+        let summary = Summary::new(task, &stats);
         let caveats = Caveat::for_task(&summary, task, run);
         let latency_bins = stats.latency.bins().map(|bin| (bin.high_ns, bin.count)).collect();
         let between_percentiles = stats.latency.has_bins() && !stats.latency.has_shape();
@@ -159,5 +164,21 @@ impl MeasuredTask {
             bin_ns: 0,
         };
         Distribution::from_parts(moments, self.latency_bins.iter().copied()).with_gaps(lacks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_model::{Activation, Bench, Gap, Known, TaskSpec};
+
+    #[test]
+    fn gaps_that_are_known_at_the_end_of_a_run_hold_for_all_that_was_counted() {
+        let mut run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        run.tasks[0].add_gap(Gap::Missed);
+        let mut stats = TimingStats::new(1_000_000);
+        stats.push(&Activation { missed: 2, ..Activation::default() });
+        let summary = MeasuredRun::new(run, &[stats], None).tasks.remove(0).summary;
+        assert_eq!((summary.missed, summary.corrected_latency.count), (Known::AtLeast { at_least: 2 }, 0));
     }
 }

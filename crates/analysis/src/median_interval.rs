@@ -12,8 +12,8 @@ pub struct MedianInterval {
 }
 
 impl MedianInterval {
-    /// Computes it from these values. The interval is that of the sign test, between two order statistics: it
-    /// only assumes that values are independent (Conover, Practical Nonparametric Statistics, 3.2).
+    /// Computes it from these values; `None` without any. The interval is that of the sign test, between two order
+    /// statistics: it only assumes that values are independent (Conover, Practical Nonparametric Statistics, 3.2).
     pub fn from_values(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().filter(|v| !v.is_nan()).collect();
         values.sort_unstable_by(f64::total_cmp);
@@ -24,8 +24,8 @@ impl MedianInterval {
     }
 }
 
-/// Returns the largest r for which the r-th smallest and the r-th largest of n values (counted from 0)
-/// enclose the median with at least 95 %.
+/// Returns the r such that the r-th smallest and largest of n values (from 0) enclose the median with 95 %. It is the
+/// largest; `None` for fewer than 6 values.
 fn sign_test_rank(n: usize) -> Option<usize> {
     // The probability that r values or fewer lie below the median, binomial with p = 1/2.
     let mut term = 0.5f64.powi(i32::try_from(n).ok()?);

@@ -93,7 +93,7 @@ impl MissCounter {
         self.length += burst;
     }
 
-    /// Adds misses to the window, and drops those that lie outside every window that ends with them or later.
+    /// Adds consecutive misses to those remembered, and drops those outside every window that ends with them or later.
     fn push_missed(&mut self, missed: Missed) {
         if missed.begin < LONGEST {
             self.early_misses.push(missed);
@@ -104,7 +104,8 @@ impl MissCounter {
         }
     }
 
-    /// Counts the windows that end with the last of these misses: none that ends at an earlier one of them has more.
+    /// Updates the most misses in a window by the windows that end with the last of these. None that ends at an earlier
+    /// one of them has more.
     fn count_windows(&mut self, Missed { begin, end, before }: Missed) {
         for (window, largest) in WINDOWS.iter().zip(&mut self.largest) {
             let from = end.saturating_sub(*window);

@@ -19,8 +19,8 @@ pub struct Deviations {
 }
 
 impl Deviations {
-    /// Computes the deviations of successive activations; a missed due time is a step of two on the line.
-    /// `None` for fewer than three.
+    /// Computes the deviations of successive activations; `None` for fewer than three. A missed due time is a step of
+    /// two.
     pub fn from_series(series: &[Activation]) -> Option<Self> {
         let first = series.first()?;
         let points: Vec<(f64, f64)> = series

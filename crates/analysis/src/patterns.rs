@@ -107,7 +107,7 @@ pub struct SpreadChange {
 }
 
 impl SlowChange {
-    /// Computes the change of a scan.
+    /// Finds jumps, drifts and changes of the spread in a scan.
     #[must_use]
     pub fn from_scan(scan: &TaskScan) -> Self {
         slow_change(scan).0
@@ -135,7 +135,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// Finds the patterns in a scan.
+    /// Finds the patterns in a scan, after subtracting jumps and drifts of its level.
     pub fn from_scan(scan: &TaskScan) -> Self {
         let (change, level_trend) = slow_change(scan);
         let stretches = subtract_level(scan.windows.stretches(), |index| level_trend.level_at(index));
@@ -192,7 +192,7 @@ impl Patterns {
     }
 }
 
-/// Tests the longest stretch for dependence: a correlation across stretches would be meaningless.
+/// Tests whether latencies depend on previous ones. By the longest stretch: across stretches it would be meaningless.
 fn find_dependence(stretch_values: &[Vec<f64>]) -> Dependence {
     let longest = stretch_values.iter().max_by_key(|p| p.len()).map_or(&[][..], Vec::as_slice);
     let ljung_box = ljung_box(longest, TESTED_LAGS);
@@ -204,8 +204,7 @@ fn find_dependence(stretch_values: &[Vec<f64>]) -> Dependence {
     }
 }
 
-/// Returns the modes of the latencies in the windows, about the median of the run, for a run whose moving
-/// level blurs the histogram.
+/// Returns the modes of latencies whose moving level was subtracted, shifted to the median of the run.
 fn clusters_about_median(stretch_values: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
     let mut level = Distribution::new();
     stretch_values.iter().flatten().filter(|v| !v.is_nan()).for_each(|v| level.record(v.round() as i64));
@@ -222,7 +221,7 @@ fn clusters_about_median(stretch_values: &[Vec<f64>], scan: &TaskScan) -> Vec<La
     clusters
 }
 
-/// Returns the lines of the run, and slow lines of its parts if it is too long for one transform.
+/// Returns the spectral lines of the run, and slow lines of its parts if it is too long for one transform.
 fn run_lines(
     scan: &TaskScan,
     stretch_values: &[Vec<f64>],
@@ -253,7 +252,7 @@ fn run_lines(
     (fast, slow)
 }
 
-/// Returns the disturbances behind the lines, from late starts far above the median relative to the spread of most.
+/// Returns the disturbances whose true period differs from these lines, from starts far above the median.
 fn disturbances_of_late_starts(scan: &TaskScan, lines: &[Line]) -> Vec<AliasedDisturbance> {
     const FAR: f64 = 8.0;
     let quantile = |p| scan.timing.latency.quantile_ns(p).map(|ns| ns as f64);
@@ -264,7 +263,7 @@ fn disturbances_of_late_starts(scan: &TaskScan, lines: &[Line]) -> Vec<AliasedDi
     aliased_disturbances(lines, &scan.peaks.largest(), late_ns, scan.timing.period_ns() as f64)
 }
 
-/// Subtracts the lines from the latencies of a completely kept run, whose background is already removed.
+/// Subtracts the waves of these spectral lines from each stretch of latencies.
 fn subtract_lines(stretches: &mut Stretches, lines: &[Line]) {
     for (_, values) in stretches {
         for line in lines {
@@ -276,7 +275,7 @@ fn subtract_lines(stretches: &mut Stretches, lines: &[Line]) {
     }
 }
 
-/// Returns the largest of some latencies.
+/// Returns the largest values of these stretches as peaks, the largest first.
 fn largest_latencies(stretches: &Stretches) -> Vec<Peak> {
     let each = stretches.iter().flat_map(|(first, values)| (*first..).zip(values));
     let there = each.filter(|(_, value)| !value.is_nan());
@@ -286,7 +285,7 @@ fn largest_latencies(stretches: &Stretches) -> Vec<Peak> {
     all
 }
 
-/// Returns the largest latencies less a level.
+/// Returns the peaks less the level at each, the largest first.
 fn minus_level(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
     let over = |peak: &Peak| (peak.latency_ns as f64 - level(peak.index as f64)).round() as i64;
     let mut all: Vec<Peak> = peaks.iter().map(|peak| Peak { latency_ns: over(peak), ..*peak }).collect();
@@ -294,8 +293,8 @@ fn minus_level(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
     all
 }
 
-/// Finds the spikes among the largest latencies: periods above the whole slow level, bursts above its trend
-/// alone, since an error of the background would look like a burst.
+/// Finds periods, bursts and isolated values among the largest latencies. Periods are sought above the whole slow
+/// level, bursts above its trend alone, since an error of the background would look like a burst.
 fn find_spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lines: &[Line]) -> Spikes {
     let length = scan.due_time_range().map_or(0, |(first, last)| last - first + 1);
     let mut periodic = periodic_spikes(&over_all, length);
@@ -369,7 +368,7 @@ fn slow_change(scan: &TaskScan) -> (SlowChange, LevelTrend) {
 /// jump from one to the next.
 const COARSE: usize = 9;
 
-/// Returns the drift or jumps of the spread of the parts, found like those of the level, on its logarithm.
+/// Returns the drift or jumps of the spread of the parts; `None` if there are none, or it is unknown in a part.
 fn spread_change(parts: &[(u64, Part)]) -> Option<SpreadChange> {
     let of = |(_, part): &(u64, Part)| {
         let (low, high) = (part.quantile_ns(0.1)?, part.quantile_ns(0.9)?);

@@ -116,20 +116,20 @@ struct Grid {
 }
 
 impl Grid {
-    fn cycle_number(&self, at: f64) -> f64 {
+    fn nearest_cycle(&self, at: f64) -> f64 {
         ((at - self.phase) / self.period).round()
     }
 
     /// Returns the distance from the nearest grid point.
     fn distance_to_grid(&self, at: f64) -> f64 {
-        (at - self.phase - self.cycle_number(at) * self.period).abs()
+        (at - self.phase - self.nearest_cycle(at) * self.period).abs()
     }
 
     fn is_near_grid_point(&self, at: f64) -> bool {
         self.distance_to_grid(at) <= NEAR * self.period
     }
 
-    /// Fits the grid of about this period to these positions.
+    /// Fits the grid of about this period to these positions; `None` if the fit moves to another period.
     fn fit_near_period(period: f64, spike_indices: &[f64]) -> Option<Grid> {
         let sum: Complex<f64> =
             spike_indices.iter().map(|t| Complex::from_polar(1.0, std::f64::consts::TAU * t / period)).sum();
@@ -138,7 +138,7 @@ impl Grid {
             let on = spike_indices
                 .iter()
                 .filter(|t| grid.is_near_grid_point(**t))
-                .map(|t| (grid.cycle_number(*t), *t));
+                .map(|t| (grid.nearest_cycle(*t), *t));
             let line = least_squares(&on.collect::<Vec<_>>())?.line;
             // A fit that has moved too far is another period.
             if (line.slope / period - 1.0).abs() > 0.05 {
@@ -149,15 +149,15 @@ impl Grid {
         Some(grid)
     }
 
-    /// Returns the number of the positions that lie on it.
+    /// Counts the positions that lie near a grid point.
     fn count_near(&self, spike_indices: &[f64]) -> usize {
         spike_indices.iter().filter(|t| self.is_near_grid_point(**t)).count()
     }
 
-    /// True if more positions lie on it than by chance, and they fill it.
+    /// True if more positions lie on the grid than by chance, and they fill at least 40 % of it.
     fn is_significant(&self, spike_indices: &[f64]) -> bool {
         let on: Vec<f64> = spike_indices.iter().copied().filter(|t| self.is_near_grid_point(*t)).collect();
-        let cycles = on.iter().map(|t| self.cycle_number(*t));
+        let cycles = on.iter().map(|t| self.nearest_cycle(*t));
         let (first, last) = cycles.clone().fold((f64::MAX, f64::MIN), |(a, b), c| (a.min(c), b.max(c)));
         let mut shown: Vec<i64> = cycles.map(|c| c as i64).collect();
         shown.sort_unstable();
@@ -168,7 +168,7 @@ impl Grid {
     }
 }
 
-/// Returns the surest period of the peaks, and its probability among spikes without one.
+/// Returns the surest grid of periodic peaks and its probability by chance; `None` if none is significant.
 fn most_certain_grid(peaks: &[Peak], length: u64) -> Option<(Grid, f64)> {
     let of_size = |size: &usize| {
         let spike_indices = separated_indices(peaks, *size, length);
@@ -179,7 +179,7 @@ fn most_certain_grid(peaks: &[Peak], length: u64) -> Option<(Grid, f64)> {
     found.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns the positions of the largest peaks, no two of them near each other.
+/// Returns the positions of the `size` largest peaks, no two of them near each other, in ascending order.
 fn separated_indices(peaks: &[Peak], size: usize, length: u64) -> Vec<f64> {
     let gap = APART.0.max((APART.1 * length as f64 / size as f64) as u64);
     let mut taken = BTreeSet::new();
@@ -195,8 +195,8 @@ fn separated_indices(peaks: &[Peak], size: usize, length: u64) -> Vec<f64> {
     taken.into_iter().map(|at| at as f64).collect()
 }
 
-/// Returns the period with the most outstanding harmonics in the spectrum of these positions, and its
-/// probability without a period.
+/// Returns the period with the strongest harmonics in the spectrum of these positions, and its chance probability.
+/// `None` for too few positions.
 fn strongest_period(spike_indices: &[f64], length: u64) -> Option<(f64, f64)> {
     let (count, length) = (spike_indices.len() as f64, length as f64);
     if count < CYCLES {
@@ -220,7 +220,7 @@ fn strongest_period(spike_indices: &[f64], length: u64) -> Option<(f64, f64)> {
     Some((length * FINE as f64 / at as f64, p))
 }
 
-/// Returns twice the power of points in time over their number, at multiples of 1 / (5 length).
+/// Returns the power of points in time at multiples 0 to `most` of 1 / (5 `length`); 2 on average by chance.
 fn point_spectrum(spike_indices: &[f64], length: f64, most: usize) -> Vec<f64> {
     let turn = |t: &f64| Complex::from_polar(1.0, -std::f64::consts::TAU * t / (length * FINE as f64));
     let turns: Vec<Complex<f64>> = spike_indices.iter().map(turn).collect();
@@ -233,7 +233,7 @@ fn point_spectrum(spike_indices: &[f64], length: f64, most: usize) -> Vec<f64> {
     (0..=most).map(power).collect()
 }
 
-/// Returns powers relative to those around them, where these exceed those of independent points.
+/// Divides powers from index `from` on by the power around them, where that exceeds that of independent points.
 fn relative_to_neighbours(power: &[f64], from: usize) -> Vec<f64> {
     let mut over = power.to_vec();
     let mut at = from;
@@ -250,8 +250,7 @@ fn relative_to_neighbours(power: &[f64], from: usize) -> Vec<f64> {
     over
 }
 
-/// Returns the grid of the true period among those that a strong frequency may belong to: the longest that
-/// explains as much.
+/// Returns the longest significant grid, at a simple ratio to this period, that explains as much as the best one.
 fn true_grid(period: f64, spike_indices: &[f64]) -> Option<Grid> {
     let grids: Vec<Grid> =
         RATIOS.iter().filter_map(|ratio| Grid::fit_near_period(ratio * period, spike_indices)).collect();
@@ -271,13 +270,13 @@ fn largest_near_grid_points<'a>(grid: &Grid, peaks: &'a [Peak]) -> BTreeMap<i64,
 fn largest_within<'a>(grid: &Grid, distance: f64, peaks: &'a [Peak]) -> BTreeMap<i64, &'a Peak> {
     let mut largest = BTreeMap::new();
     for peak in peaks.iter().filter(|peak| grid.distance_to_grid(peak.index as f64) <= distance) {
-        largest.entry(grid.cycle_number(peak.index as f64) as i64).or_insert(peak);
+        largest.entry(grid.nearest_cycle(peak.index as f64) as i64).or_insert(peak);
     }
     largest
 }
 
-/// Returns the level that spikes of a grid exceed: the one at which the excess of grid points with a larger
-/// peak over half-way points is greatest.
+/// Returns the level in ns that the spikes of a grid exceed. It is the one at which the excess of grid points with a
+/// larger peak over half-way points is greatest.
 fn spike_threshold_ns(grid: &Grid, peaks: &[Peak]) -> i64 {
     let half_way = Grid { phase: grid.phase + grid.period / 2.0, ..*grid };
     let [on, off] = [grid, &half_way].map(|grid| {
@@ -292,8 +291,8 @@ fn spike_threshold_ns(grid: &Grid, peaks: &[Peak]) -> i64 {
     levels.max_by(|a, b| more(a).cmp(&more(b)).then(a.cmp(b))).unwrap_or(i64::MIN)
 }
 
-/// Counts the spikes on a grid among all peaks. A grid point shows a spike if the largest peak near it is larger than
-/// those half way between grid points, and as near as these spikes lie: a spike of another period only passes by.
+/// Refits a grid to its spikes and counts them; `None` if a fit fails. A grid point shows a spike if the largest peak
+/// near it is larger than those half way between grid points, and as near as these spikes lie.
 fn describe_grid(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<PeriodicSpikes> {
     let larger = &peaks[..peaks.partition_point(|peak| peak.latency_ns > beyond)];
     let (mut grid, mut distance) = (*grid, NEAR * grid.period);

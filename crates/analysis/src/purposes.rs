@@ -13,7 +13,7 @@ pub const OPEN_SHARE: f64 = 1e-3;
 /// Confidence with which a run must exclude a larger share.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Returns the least number of activations that show a share below [`OPEN_SHARE`] at [`CONFIDENCE`] if none is in breach.
+/// Returns the fewest activations without a breach that show a share below [`OPEN_SHARE`] at [`CONFIDENCE`].
 #[must_use]
 pub fn activations_needed() -> u64 {
     tries_without_event(OPEN_SHARE, CONFIDENCE)
@@ -157,8 +157,7 @@ pub const CONTROL_LOOP: Purpose =
     Purpose { name: "control-loop", period_ns: 0, limits: &[], sources: &[OST_ETHERCAT] };
 
 impl Limit {
-    /// Returns the limits of a loop of this period: a tenth of it is good, half of it usable, as for a fieldbus's cycle, and
-    /// none may be missed.
+    /// Returns limits by a loop's period: a latency of a tenth of it is good, of half usable, and none may be missed.
     #[must_use]
     pub fn period_share_limits(period_ns: i64) -> [Limit; 2] {
         [latency_limit(period_ns / 10, period_ns / 2), NONE_MISSED]
@@ -172,8 +171,8 @@ impl Purpose {
         PURPOSES.iter().find(|purpose| purpose.name == name)
     }
 
-    /// True if a task of this period tests this purpose: a much longer or shorter period meets other idle
-    /// states and leaves other idle times.
+    /// True if a task of this period tests this purpose: it is 3/4 to 4/3 of its own. Others meet other idle states,
+    /// and leave other idle times.
     #[must_use]
     pub fn is_tested_by(&self, period_ns: i64) -> bool {
         // Within 4 to 3 either way: audio's 1.33 ms and the usual 1 ms test each other.

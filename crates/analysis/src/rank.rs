@@ -57,8 +57,8 @@ pub fn signed_rank(differences: &[f64]) -> Option<Shift> {
     shift_between(&walsh, &cumulative)
 }
 
-/// Computes the result common to both tests: of the sorted `differences`, `cumulative[k]` is the probability
-/// that at most k are positive, where differences of 0 count half.
+/// Returns the shift, its interval and p from sorted differences, for both tests; `None` without any. `cumulative[k]`
+/// is the probability that at most k are positive, where differences of 0 count half.
 fn shift_between(differences: &[f64], cumulative: &[f64]) -> Option<Shift> {
     let most = differences.len();
     let of = |sign| differences.iter().filter(|d| d.partial_cmp(&&0.0) == Some(sign)).count() as f64;
@@ -91,8 +91,7 @@ fn cumulative_probabilities(counts: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the number of orders of m and n values with the statistic U = 0, 1, 2, ... (recurrence of Mann and
-/// Whitney, 1947).
+/// Returns how many orders of m and n values have the statistic U = 0, 1, 2, ... (Mann & Whitney 1947).
 fn rank_sum_counts(m: usize, n: usize) -> Vec<f64> {
     // counts[j] for j values of the second set, with i of the first: the largest value is from either.
     let mut counts: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
@@ -113,7 +112,7 @@ fn rank_sum_counts(m: usize, n: usize) -> Vec<f64> {
     counts.pop().unwrap_or_default()
 }
 
-/// Returns the number of signings of n ranks with the statistic 0, 1, 2, ...
+/// Returns how many choices of signs of n ranks have the statistic 0, 1, 2, ...
 fn signed_rank_counts(n: usize) -> Vec<f64> {
     let mut counts = vec![1.0];
     for rank in 1..=n {

@@ -75,8 +75,8 @@ fn margin_within_budget(latencies: &EmpiricalDistribution, budget: f64, period_n
     low
 }
 
-/// Returns the margin for a wish: the smallest that leaves no more late starts than wished, reduced to the
-/// budget; with a budget alone, all of it. `None` without latencies or a wish.
+/// Returns the margin for a wish, with expected cost and benefit; `None` without latencies or a wish. It leaves no more
+/// late starts than wished, reduced to the budget; with a budget alone, it takes all of it.
 pub fn recommend(
     latencies: &EmpiricalDistribution,
     period_ns: i64,
@@ -110,15 +110,15 @@ pub fn recommend(
 /// Least share of the polling that another wake-up method has to save to be preferred: less may be chance.
 const WORTH: f64 = 0.1;
 
-/// Returns the standard error of the difference between two shares of late starts, each counted among its samples.
+/// Returns the standard error of the difference between two shares of late starts.
 fn difference_error(a: &MarginChoice, b: &MarginChoice) -> f64 {
     let variance = |r: &MarginChoice| r.expected_late * (1.0 - r.expected_late) / r.samples.max(1) as f64;
     (variance(a) + variance(b)).sqrt()
 }
 
-/// Returns the index of the recommendation to follow, of one for each wake-up method in the order of
-/// preference. One that keeps the wanted share of late starts is preferred to one whose budget does not allow
-/// it. Next comes the one of least polling or, if the budget decides, of fewest late starts.
+/// Returns the index of the best of several methods' margins; `None` without any. They are in the order of preference.
+/// One that keeps the wanted share of late starts is preferred to one whose budget does not allow it. Next comes the
+/// one of least polling or, if the budget decides, of fewest late starts.
 pub fn best_candidate(candidates: &[MarginChoice]) -> Option<usize> {
     let better = |a: &MarginChoice, b: &MarginChoice| match (a.limited_by_budget, b.limited_by_budget) {
         (false, true) => true,

@@ -134,7 +134,7 @@ fn parse_required(text: &str, name: &str) -> Result<Required, Error> {
     Required::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown_word(text, name))
 }
 
-/// Splits `left < right` (also `<=` and `=`): the quantity, whether equality breaks it, the limit.
+/// Splits `left < right` (also `<=` and `=`), with whether equality breaks it; `None` if a part is missing.
 fn split_comparison(text: &str) -> Option<(&str, bool, &str)> {
     let at = text.find(['<', '='])?;
     let (left, rest) = text.split_at(at);
@@ -173,8 +173,8 @@ fn parse_limit(text: &str, value: &str) -> Result<i64, Error> {
     parse_duration_ns(value).map_err(|error| Error::bad_use(format!("the limit of {text:?}")).because(error))
 }
 
-/// Returns the share above the quantile written in percent: `99.99` leaves 1e-4, in whole digits so that
-/// nothing is rounded.
+/// Returns the share above a quantile in percent (`99.99` gives 1e-4); `None` if not between 0 and 100. In whole
+/// digits, so that nothing is rounded.
 fn share_above(percent: &str) -> Option<f64> {
     let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
     let digits = |s: &str| s.chars().all(|c| c.is_ascii_digit());
@@ -266,8 +266,8 @@ impl Requirement {
         needs.iter().copied().chain(Gap::EVERYTHING).find(|gap| !task.knows(*gap))
     }
 
-    /// Judges it. If the run itself does not show how many breaches come together, `burst_at_most` gives
-    /// their largest number, if it is known.
+    /// Judges whether a run met the requirement, with the evidence. If the run itself does not show how many breaches
+    /// come together, `burst_at_most` gives their largest number, if it is known.
     ///
     /// No run can prove a share of 0: it passes if nothing broke it, and the upper limit of the share shows
     /// the strength of that.
@@ -306,7 +306,7 @@ impl Requirement {
         }
     }
 
-    /// Returns the largest burst with which it would pass.
+    /// Returns the largest burst of breaches with which the requirement would pass.
     fn largest_burst(&self, breaches: &Breaches) -> u64 {
         let passes = |together: u64| Limits::new(breaches, Some(together)).share[1] < self.share;
         let (mut low, mut high) = (1, breaches.evidence.values.max(2));

@@ -57,7 +57,7 @@ pub struct Line {
     pub harmonic: u32,
 }
 
-/// Returns the normal scores of values: independent normal values of the same ranks. `NaN` stays, and does not count.
+/// Returns the normal scores of values: independent normal values of the same ranks; `NaN` stays, uncounted.
 #[must_use]
 pub fn normal_scores(values: &[f64]) -> Vec<f64> {
     let present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
@@ -76,8 +76,8 @@ pub fn normal_scores(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| if v.is_nan() { f64::NAN } else { scores.next().unwrap_or(0.0) }).collect()
 }
 
-/// Returns the lines of equally long stretches of one series (one stretch if it is known completely), those
-/// of the strongest fundamental first. A missing value is `NaN`.
+/// Returns the spectral lines of one series in equally long stretches, those of the strongest fundamental first. One
+/// stretch if it is known completely; a missing value is `NaN`.
 pub fn lines(stretches: &[&[f64]]) -> Vec<Line> {
     let length = stretches.iter().map(|s| s.len()).min().unwrap_or(0);
     if length < SHORTEST {
@@ -165,8 +165,7 @@ impl Periodogram {
         checked_beta_reg(FLOOR_POWERS, self.stretches, share).unwrap_or(1.0)
     }
 
-    /// Returns the outstanding powers, the strongest first: the frequency, the ratio to the floor, and the
-    /// probability in noise.
+    /// Returns significant powers, the strongest first: frequency index, ratio to the floor, probability in noise.
     fn outstanding_powers(&self) -> Vec<(usize, f64, f64)> {
         let tried = self.size / 2.0;
         let all = (self.first..self.power.len()).map(|at| (at, self.over_floor_at(at)));
@@ -178,7 +177,7 @@ impl Periodogram {
         found
     }
 
-    /// Returns the frequency of a line, in cycles per step: the top of a parabola through three logarithms of powers.
+    /// Returns the frequency of a line in cycles per step: the top of a parabola through three log powers.
     fn refined_frequency(&self, at: usize) -> f64 {
         let log = |i: usize| self.power.get(i).map_or(f64::NAN, |p| p.max(1e-300).ln());
         let (a, b, c) = (log(at.wrapping_sub(1)), log(at), log(at + 1));
@@ -186,7 +185,7 @@ impl Periodogram {
         (at as f64 + if shift.abs() < 1.0 { shift } else { 0.0 }) / self.size
     }
 
-    /// Returns the least probability of the powers next to a frequency.
+    /// Returns the least probability in noise of the powers next to a frequency.
     fn probability_near(&self, frequency: f64) -> f64 {
         let at = frequency * self.size;
         let near = at.floor() as usize..=at.ceil() as usize;
@@ -235,7 +234,7 @@ pub(crate) fn wave(frequency: f64, length: usize) -> impl Iterator<Item = Comple
     })
 }
 
-/// Fits the wave of a frequency in a stretch, by least squares over the available values.
+/// Returns the complex amplitude of a frequency in a stretch, by least squares over the available values.
 pub(crate) fn fit_wave(values: &[f64], frequency: f64) -> Complex<f64> {
     let (mut sum, mut count, mut of_values) = (Complex::<f64>::default(), 0.0, 0.0);
     let mut waves = Complex::<f64>::default();
@@ -253,8 +252,8 @@ fn amplitude(stretches: &[&[f64]], frequency: f64) -> f64 {
     (squares.sum::<f64>() / stretches.len().max(1) as f64).sqrt()
 }
 
-/// Sets the fundamental of each line, and puts lines of one period together: the period that explains most
-/// lines with the fewest missing harmonics comes first.
+/// Sets the fundamental and harmonic of each line, and sorts lines of one period together. The period that explains
+/// most lines with the fewest missing harmonics comes first.
 fn assign_fundamentals(lines: &mut Vec<Line>, length: f64) {
     let mut left: Vec<Line> = std::mem::take(lines);
     left.sort_by(|a, b| b.period.total_cmp(&a.period));

@@ -1,4 +1,4 @@
-//! Power spectrum of a series, for drawing. Its significant lines are in [`lines`](crate::lines).
+//! Power spectrum of a series, for drawing. Its significant lines are in [`lines`](crate::spectral_lines::lines).
 
 use rustfft::num_complex::Complex;
 use serde::Serialize;
@@ -22,9 +22,9 @@ pub struct Spectrum {
     pub variance: f64,
 }
 
-/// Returns the spectrum of equally spaced series with gaps (`NaN` for a missing value). Gaps count as the
-/// mean, and the power is scaled by the available values: the periodogram of Lomb & Scargle as far as gaps
-/// are few (Scargle 1982). `None` if no piece is long enough or nothing varies.
+/// Returns the power spectrum averaged over segments; `None` if no piece is long enough or nothing varies. Gaps (`NaN`)
+/// count as the mean, and the power is scaled by the available values: the periodogram of Lomb & Scargle as far as gaps
+/// are few (Scargle 1982).
 pub fn spectrum(stretch_values: &[Vec<f64>]) -> Option<Spectrum> {
     let longest = stretch_values.iter().map(Vec::len).max()?;
     let segment = longest.min(SEGMENT).checked_ilog2().map(|e| 1usize << e)?;

@@ -16,7 +16,7 @@ pub struct Kpss {
     pub p: f64,
 }
 
-/// Tests for a constant level against a wandering one, allowing for `lags` lags of correlation. `None` for a
+/// Tests for a constant level against a wandering one (KPSS), allowing for `lags` lags of correlation. `None` for a
 /// series without variation or not longer than the lags.
 pub fn kpss(x: &[f64], lags: usize) -> Option<Kpss> {
     let n = x.len() as f64;
@@ -38,8 +38,8 @@ pub fn kpss(x: &[f64], lags: usize) -> Option<Kpss> {
     (variance > 0.0 && eta.is_finite()).then(|| Kpss { lags, eta, p: kpss_p(eta) })
 }
 
-/// Returns P(integral of a squared Brownian bridge > eta), the limit law of KPSS and of Cramer-von Mises, by
-/// the series of Anderson & Darling (Ann. Math. Stat. 1952) eq. 4.35 with K_{1/4} as an integral.
+/// Returns P(integral of a squared Brownian bridge > eta), the limit law of KPSS and of Cramer-von Mises. It is the
+/// series of Anderson & Darling (Ann. Math. Stat. 1952) eq. 4.35 with K_{1/4} as an integral.
 fn kpss_p(eta: f64) -> f64 {
     if eta < 0.02 {
         return 1.0;
@@ -49,15 +49,15 @@ fn kpss_p(eta: f64) -> f64 {
     for j in 0..12 {
         let a = f64::from(4 * j + 1);
         let z = a * a / (16.0 * eta);
-        cdf += binomial * a.sqrt() * (-z).exp() * scaled_bessel_quarter(z);
+        cdf += binomial * a.sqrt() * (-z).exp() * bessel_k_quarter(z);
         binomial *= (f64::from(j) + 0.5) / (f64::from(j) + 1.0);
     }
     (1.0 - cdf / (std::f64::consts::PI * eta.sqrt())).clamp(0.0, 1.0)
 }
 
-/// Returns e^{-z} e^{z} K_{1/4}(z) without its first factor: the integral over t >= 0 of e^{-z cosh t}
-/// cosh(t/4), by the trapezoidal rule, which converges geometrically for such integrands.
-fn scaled_bessel_quarter(z: f64) -> f64 {
+/// Returns the modified Bessel function K_{1/4}(z): the integral over t >= 0 of e^{-z cosh t} cosh(t/4). The
+/// trapezoidal rule converges geometrically for such integrands.
+fn bessel_k_quarter(z: f64) -> f64 {
     let step = 0.05;
     let terms = (0..400).map(|i| {
         let t = f64::from(i) * step;
@@ -67,7 +67,7 @@ fn scaled_bessel_quarter(z: f64) -> f64 {
     terms.sum::<f64>() * step
 }
 
-/// Returns the ranks of values; equal ones share the mean of their ranks, as they have no order.
+/// Returns the ranks of values from 0; equal ones share the mean of their ranks, as they have no order.
 #[must_use]
 pub fn mid_ranks(x: &[f64]) -> Vec<f64> {
     let mut order: Vec<(f64, usize)> = x.iter().copied().zip(0..).collect();

@@ -147,7 +147,7 @@ impl Summary {
         self.unknown.contains(&gap)
     }
 
-    /// True if records were lost.
+    /// True if records were or may have been lost.
     pub(crate) fn has_lost_records(&self) -> bool {
         self.lacks(Gap::Unseen) || self.dropped.at_least().is_some_and(|records| records > 0)
     }

@@ -125,8 +125,8 @@ impl Transitions {
     }
 }
 
-/// Returns the probability that clusters too rare for chi-squared follow themselves this often by chance (the
-/// number is nearly Poisson).
+/// Returns the probability that rare clusters follow themselves this often by chance; `None` if none is rare. These are
+/// too rare for chi-squared; the number is nearly Poisson.
 fn self_repetition_probability(counts: &[Vec<u64>], row: &[u64], column: &[u64], all: u64) -> Option<f64> {
     let rare = |k: &usize| all > 0 && row[*k] > 0 && (row[*k] as f64 * column[*k] as f64) < 5.0 * all as f64;
     let kinds: Vec<usize> = (0..counts.len()).filter(rare).collect();

@@ -91,9 +91,9 @@ pub struct DecidingFigure {
 }
 
 impl Verdict {
-    /// Judges the figures of a run's tasks, each with the rate in millionths by which its starts gain on due
-    /// times ([`crate::patterns::SlowChange::clock_gain_ppm`]), if it was determined. `None` for runs without a
-    /// real machine: a simulated microcontroller, a kernel in virtual time.
+    /// Judges a run for the requested purpose, or else all usual ones; `None` for runs without a real machine. Each
+    /// task has the rate in millionths by which its starts gain on due times
+    /// ([`crate::patterns::SlowChange::clock_gain_ppm`]), if known.
     #[must_use]
     pub fn from_run(
         run: &RunInfo,
@@ -132,13 +132,13 @@ impl Verdict {
     }
 }
 
-/// Returns the fitness for several purposes: the worst of those tested.
+/// Returns the fitness for several purposes: the worst of those tested, or undecided if none was.
 fn worst_tested(each: impl Iterator<Item = Fitness>) -> Fitness {
     each.filter(|fitness| *fitness != Fitness::CannotTell).max().unwrap_or(Fitness::CannotTell)
 }
 
 impl PurposeVerdict {
-    /// Judges tasks whose period no usual purpose has by shares of it. `None` where no period is above 0.
+    /// Judges tasks by shares of their own periods, and returns the worst verdict; `None` if no period is above 0.
     fn from_period_shares(run: &RunInfo, tasks: &[TaskFigures<'_>]) -> Option<Self> {
         let judged = tasks.iter().filter(|task| task.summary.period_ns > 0).map(|task| {
             let period_ns = task.summary.period_ns;
@@ -165,8 +165,8 @@ impl PurposeVerdict {
         }
     }
 
-    /// Joins the verdicts of several runs, each with its activations: the worst of them, and too short only
-    /// if all of them together are.
+    /// Returns the worst verdict of several runs; too short only if all together are. `None` without runs. Each comes
+    /// with its number of activations.
     pub fn worst_of_runs<'a>(
         runs: impl Iterator<Item = (&'a PurposeVerdict, u64)>,
     ) -> Option<PurposeVerdict> {
@@ -211,14 +211,14 @@ impl Limit {
         }
     }
 
-    /// Returns the fitness for a value as far as it is known, if that suffices.
+    /// Returns the fitness for a value that is known in part; `None` if its bounds differ in fitness.
     fn known_fitness(self, value: Known<i64>) -> Option<Fitness> {
         let [low, high] = [value.at_least()?, value.at_most()?].map(|value| self.fitness_of(value));
         (low == high).then_some(low)
     }
 }
 
-/// Returns the largest share of breaches that is compatible with this many activations without one.
+/// Returns the 95 % upper limit of the share of breaches when this many activations had none.
 fn share_left_open(activations: u64) -> f64 {
     binomial_upper(0.0, activations as f64, CONFIDENCE)
 }
@@ -265,6 +265,7 @@ fn judge_worst(purpose: &Purpose, run: &RunInfo, tasks: &[TaskFigures<'_>]) -> P
     })
 }
 
+/// Judges a task by limits: the fitness and the deciding figure, or why it is undecided.
 fn judge_task(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> PurposeOutcome {
     let TaskFigures { number, summary, clocks } = *task;
     if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| summary.unknown.contains(gap)) {

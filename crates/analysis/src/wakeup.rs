@@ -24,7 +24,7 @@ impl BlockView<'_> {
         (self.result.last_end_ns - self.result.first_due_ns).max(1)
     }
 
-    /// Returns the share of a processor that the thread used.
+    /// Returns the share of a processor that the thread used; `None` if its processor time is unknown.
     pub fn load(&self) -> Option<f64> {
         self.result.cpu_time_ns.map(|used| used as f64 / self.length_ns() as f64)
     }
@@ -112,8 +112,7 @@ impl WayFigures {
         }
     }
 
-    /// Returns the median of the turns' 99th percentiles of the latency, in ns; `None` if all turns are too
-    /// short for one.
+    /// Returns the median of the turns' 99th percentiles of the latency, in ns; `None` if all turns are too short.
     #[must_use]
     pub fn median_p99_ns(&self) -> Option<f64> {
         let turns = self.p99_of_turns_ns.iter().flatten().map(|ns| *ns as f64);
@@ -253,7 +252,7 @@ impl LateStarts {
 /// Shortest run of due times from which a drift is estimated.
 const SHORTEST_RUN: usize = 10;
 
-/// Returns the common slope of latency against due time of all runs of successive due times, in millionths.
+/// Returns the slope of latency against due time in millionths; `None` without ten due times in a row.
 fn drift_ppm(blocks: &[BlockView<'_>]) -> Option<f64> {
     let (mut sxx, mut sxy) = (0.0, 0.0);
     for block in blocks {

@@ -32,8 +32,8 @@ impl<T> Handle<T> {
         }))
     }
 
-    /// Returns the content of a handle of this kind, if the calling thread may use it; NULL has none. An
-    /// activation that another thread `begins` is counted.
+    /// Returns the content of a handle, if the calling thread may use it, else notes an error; NULL has none.
+    /// An activation that another thread `begins` is counted.
     ///
     /// # Safety
     /// `at` is NULL or may be read; the thread that may use the content has no other reference to it.
@@ -85,8 +85,8 @@ impl<T> Handle<T> {
         handle
     }
 
-    /// Takes out the content, with the number of refused activations; from any thread, since the owning one may have
-    /// ended.
+    /// Takes out the content, with the number of refused activations; `None`, noted as an error, if gone.
+    /// From any thread, since the owning one may have ended.
     ///
     /// # Safety
     /// As for [`Handle::content`].
@@ -114,7 +114,7 @@ pub(crate) fn make_handle<T>(
     made.map_or(ptr::null_mut(), |made| Handle::new(kind, thread, made))
 }
 
-/// Runs a call; a panic ends here, and is noted.
+/// Runs a call; `None` if it panics, which ends here and is noted.
 #[inline]
 pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| note_error(&panic_error())).ok()

@@ -57,7 +57,7 @@ impl Run {
         is_run.then(|| unsafe { &*at }).ok_or_else(|| wrong_kind_error(Kind::Run))
     }
 
-    /// Returns the run's answer, unless it is closed, or another process's.
+    /// Asks the run's recording; an error if the run is closed, or another process's.
     pub(crate) fn with_recording<T>(
         &self,
         ask: impl FnOnce(&Recording) -> Result<T, Error>,
@@ -71,7 +71,7 @@ impl Run {
         if self.process == origin::fork_count() { Ok(()) } else { Err(forked_process_error()) }
     }
 
-    /// Text of the refused request of this number, at an address that stays valid until the run is closed.
+    /// Text of the refused request of this number, valid until the run is closed; `None` behind the last.
     fn refusal_text(&self, number: usize) -> Result<Option<*const c_char>, Error> {
         let refused = self.with_recording(|recording| Ok(recording.refused()))?;
         let mut known = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);

@@ -54,7 +54,7 @@ pub struct Args {
 }
 
 impl Companion {
-    /// Becomes the companion, with the same terminal and environment; comes back only where that fails.
+    /// Replaces this process by the companion; returns only if that fails.
     pub fn execute(&self, args: &Args) -> CommandResult {
         let program = self.find_program().ok_or_else(|| {
             Error::bad_use(format!(
@@ -75,7 +75,7 @@ impl Companion {
             .find(|path| is_program(path))
     }
 
-    /// Asks the companion for the definition of its commands.
+    /// Runs the companion to learn the definition of its commands.
     fn ask_for_commands(&self, program: &Path) -> Result<Command, Error> {
         let failed = || {
             Error::damaged(format!(
@@ -98,7 +98,7 @@ impl Companion {
     }
 }
 
-/// `help mcu run` as `mcu run --help`: a companion's help is its own.
+/// Rewrites `help mcu run` as `mcu run --help`: a companion's help is its own.
 pub fn with_own_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_companion = |word: &OsString| ALL.iter().any(|companion| word == companion.command);
     if arguments.get(1).is_some_and(|word| word == "help") && arguments.get(2).is_some_and(is_companion) {
@@ -108,7 +108,7 @@ pub fn with_own_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// The definition of all commands, with those of the companions that are here.
+/// Adds the commands of installed companions to the definition; warns where that fails.
 pub fn with_companion_commands(command: Command) -> Command {
     command.mut_subcommands(|listed| {
         let companion = ALL.iter().find(|companion| listed.get_name() == companion.command);

@@ -11,9 +11,9 @@ use crate::exit::{CommandResult, Status};
 use crate::status_line::StatusLine;
 use crate::{interrupt, kept_parts};
 
-/// Measures, continuing after the parts that an earlier call of the command kept, and shows the result;
-/// `None` if it was interrupted before there was anything to show. `open` opens the parts; from then on
-/// Ctrl-C ends it in order.
+/// Measures, going on behind the parts that an earlier call kept, shows the result, and closes the parts. `measure`
+/// returns `None` if it was interrupted before there was anything to show. `open` opens the parts; from then on Ctrl-C
+/// ends it in order.
 pub fn run_experiment<T>(
     open: impl FnOnce() -> FinishedParts,
     quiet: bool,
@@ -35,8 +35,8 @@ pub fn run_experiment<T>(
     ending
 }
 
-/// Measures, with its steps in this line, if in any: on a terminal each part of a step, else where one begins. Returns the
-/// answer and the parts that were kept, once the line has ended.
+/// Measures with the steps shown in this line, if any; returns the result and the kept parts. A terminal shows each
+/// part of a step, other output only its beginning.
 pub fn measure_with_progress<T, E>(
     parts: FinishedParts,
     line: Option<StatusLine>,

@@ -24,16 +24,16 @@ const INDENT: usize = 19;
 /// As wide as lines of help become on a wide terminal.
 pub const WIDEST: usize = 100;
 
-/// The command with its help in groups.
+/// Gives the command a help text that lists its commands in groups.
 pub fn with_grouped_commands(command: Command) -> Command {
-    let list = command_list(&command);
+    let list = grouped_command_list(&command);
     let header = *command.get_styles().get_header();
     command.help_template(StyledStr::from(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
     )))
 }
 
-fn command_list(command: &Command) -> String {
+fn grouped_command_list(command: &Command) -> String {
     let header = command.get_styles().get_header();
     // The parser adds its own command once it is built, which is not worth it for every call.
     let about = |name: &str| match command.find_subcommand(name).and_then(Command::get_about) {

@@ -18,8 +18,7 @@ pub struct Inputs {
     pub documents: Vec<Document>,
 }
 
-/// Reads run files, outputs of other tools, directories of `matrix`, and results that other commands printed
-/// with `--json`.
+/// Reads each path as a run, another tool's output, a directory of `matrix`, or a result of `--json`.
 pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Error> {
     let mut documents = Vec::new();
     let mut runs = Vec::new();
@@ -48,7 +47,7 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Error> {
 /// No result is larger.
 const LARGEST_BYTES: u64 = 1 << 30;
 
-/// Result that another command printed with `--json`.
+/// Reads the result that another command printed with `--json`.
 fn read_result(path: &Path) -> Result<Document, Error> {
     let text = source::read_text(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let document = Document::read(&text).map_err(|error| error.within(path.display()))?;
@@ -59,7 +58,7 @@ fn read_result(path: &Path) -> Result<Document, Error> {
     Ok(document)
 }
 
-/// Result that `matrix` left in a directory.
+/// Reads the result that `matrix` left in a directory.
 fn read_matrix_directory(folder: &Path) -> Result<Document, Error> {
     let index = matrix::read_index(folder)?.ok_or_else(|| {
         Error::bad_use(format!("{} is a directory, but none that `jitterlab matrix` left", folder.display()))

@@ -22,7 +22,7 @@ pub fn unreadable_file(file: &str, why: &impl std::fmt::Display) -> Error {
     Error::damaged(format!("{file}: {why}")).remedy("remove it to begin anew")
 }
 
-/// Results that an earlier call left in this directory, if one did.
+/// Reads the results that an earlier call left in this directory; `None` if there is no such file.
 pub fn read_earlier_results<T: DeserializeOwned>(file: &str) -> Result<Option<T>, Error> {
     match source::read_text(Path::new(file), LARGEST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -70,7 +70,7 @@ pub fn keep_settings(folder: &Path, files: &[(&str, String)]) -> Result<(), Erro
     Ok(())
 }
 
-/// Writes the files below a folder, in place of earlier ones that were kept there.
+/// Writes the files below a folder; refuses if one of them exists that is not from this program.
 pub fn write_settings(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     for (place, _) in files {
         let path = folder.join(place);
@@ -89,7 +89,7 @@ pub fn write_settings(folder: &Path, files: &[(&str, String)]) -> Result<(), Err
     Ok(())
 }
 
-/// Removes the files that [`keep_settings`] wrote below a folder.
+/// Removes the files that [`keep_settings`] wrote below a folder, and prints a note on each.
 pub fn remove_settings(folder: &Path) -> Result<(), Error> {
     let mut removed = 0;
     for (place, _, ended_by) in PLACES {

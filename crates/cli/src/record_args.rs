@@ -34,8 +34,8 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// The file that was asked for, or else one of its own here; none if nothing can be written here.
-    pub fn writer(&self, info: &RunInfo) -> Result<Option<RunWriter>, Error> {
+    /// Creates the requested run file, or one here; `None` if unwanted or, with a warning, if that fails.
+    pub fn create_writer(&self, info: &RunInfo) -> Result<Option<RunWriter>, Error> {
         Ok(match &self.output {
             _ if self.no_file => None,
             Some(path) => Some(RunWriter::create(path, info)?),
@@ -87,15 +87,14 @@ impl RecordArgs {
         })
     }
 
-    /// Progress display of a measurement, unless nothing is to be printed; `beside_prints` if another program
-    /// prints, too.
+    /// Progress display of a measurement, silent with --quiet; `beside_prints` if another program prints, too.
     pub fn progress(&self, info: &RunInfo, beside_prints: bool) -> Progress {
         let line = if beside_prints { StatusLine::line_by_line() } else { StatusLine::new() };
         Progress::new((!self.quiet).then_some(line), self.show, info.duration_ns)
     }
 }
 
-/// A label as it is written on the command line.
+/// Reads a label, `NAME=VALUE`.
 fn parse_label(text: &str) -> Result<(String, String), Error> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
@@ -130,7 +129,7 @@ impl ClosingProgress {
         ClosingProgress { begun: None, next: ClosingProgress::PATIENCE }
     }
 
-    /// Text to be shown now, if any.
+    /// Text on the closing of a file, once each `every`; `None` if it is not time for one.
     pub fn update(&mut self, every: Duration, (done, of): (u64, u64)) -> Option<String> {
         let taken = self.begun.get_or_insert_with(Instant::now).elapsed();
         (taken >= self.next).then(|| {
@@ -147,7 +146,7 @@ impl Progress {
     /// Interval of lines if the duration is unknown.
     const LINE_EVERY_UNPLANNED: Duration = Duration::from_secs(10);
 
-    /// Shows a measurement of this length in this line, if in any.
+    /// Progress display of a measurement of this length, in this line, if any.
     pub fn new(line: Option<StatusLine>, show: OutputArgs, duration_ns: Option<i64>) -> Self {
         let tenth = Duration::from_nanos(duration_ns.map_or(0, |ns| ns.unsigned_abs() / 10));
         let every = match duration_ns {
@@ -166,7 +165,7 @@ impl Progress {
         }
     }
 
-    /// Shows a measurement if standard error is a terminal, else nothing.
+    /// Progress display on standard error if that is a terminal, else a silent one.
     pub fn for_people(show: OutputArgs, duration_ns: i64) -> Self {
         Progress::new(StatusLine::for_people(), show, Some(duration_ns))
     }

@@ -58,14 +58,14 @@ impl RunArgs {
         open(path, &self.hints())
     }
 
-    /// Opens a file that may be a capture, whose edges are taken as they came.
+    /// Opens a run; of a capture, every edge is taken as it came.
     pub fn open_edges(&self, path: &Path) -> Result<Run, Error> {
         let mut hints = self.hints();
         hints.capture.raw = true;
         open(path, &hints)
     }
 
-    /// The period of a loop that no run is given of.
+    /// The one --period of a loop without a run; fails if it is given several times.
     pub fn period(&self) -> Result<Option<i64>, Error> {
         match self.periods.as_slice() {
             [] => Ok(None),
@@ -96,7 +96,7 @@ impl RunArgs {
         Hints { periods_ns: self.periods.clone(), unit_ns, columns: self.columns.clone(), capture }
     }
 
-    /// Refuses a task where there is no run to have it.
+    /// Refuses --task if there is no run.
     pub fn check_task(&self, run: Option<&Path>) -> Result<(), Error> {
         if self.task.is_some() && run.is_none() {
             return Err(Error::bad_use("--task cannot be used without a run: name a run file"));
@@ -104,12 +104,12 @@ impl RunArgs {
         Ok(())
     }
 
-    /// One task of a run, and its figures: the named one, else the one that `prefer` gives the smallest key.
+    /// Opens a run and picks one task: the named one, else the one that `prefer` gives the smallest key.
     pub fn one_task<K: Ord>(&self, path: &Path, prefer: impl Fn(&TaskSpec) -> K) -> Result<OneTask, Error> {
         OneTask::new(self.open(path)?, self.task.as_deref(), prefer)
     }
 
-    /// Runs as a page or a figure shows them.
+    /// Reads of these runs what a page or a figure shows.
     pub fn page_runs(&self, runs: &[Run]) -> Result<Vec<PageRun>, Error> {
         page_runs(runs, self.task.as_deref())
     }
@@ -127,7 +127,7 @@ fn open(path: &Path, hints: &Hints) -> Result<Run, Error> {
     Ok(run.on_progress(show_read_progress))
 }
 
-/// Runs as a page or a figure shows them, of one task or of all.
+/// Reads of runs what a page or a figure shows, of one task or of all, and checks their machines.
 pub fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
     let mut runs = page::read_page_runs(runs, task)?;
     runs.iter_mut().for_each(|run| run.checks = check_run(&run.info));

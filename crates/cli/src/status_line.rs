@@ -52,7 +52,7 @@ impl StatusLine {
         let _ = self.texts.as_ref().map(|texts| texts.try_send(text));
     }
 
-    /// Makes room for something else.
+    /// Clears a redrawn line, to make room for something else.
     pub fn clear(&self) {
         if self.is_redrawn {
             let _ = io::stderr().write_all(CLEAR.as_bytes());
@@ -61,8 +61,7 @@ impl StatusLine {
 }
 
 impl Drop for StatusLine {
-    /// Waits until a redrawn line is off the terminal: the next output would have to wait for the terminal as
-    /// well.
+    /// Waits until the last text is written and clears a redrawn line, so that the next output need not wait.
     fn drop(&mut self) {
         self.texts = None;
         if self.is_redrawn {

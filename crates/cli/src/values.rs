@@ -15,7 +15,7 @@ pub fn parse_share(text: &str) -> Result<f64, Error> {
     }
 }
 
-/// A NEMA frame size: 23, also as nema23.
+/// Reads a NEMA frame size: 23, also as nema23.
 pub fn parse_frame_size(text: &str) -> Result<u32, Error> {
     let lower = text.trim().to_ascii_lowercase();
     let number = lower.strip_prefix("nema").unwrap_or(&lower).trim_start_matches([' ', '-']);
@@ -30,7 +30,7 @@ pub fn parse_frame_size(text: &str) -> Result<u32, Error> {
     })
 }
 
-/// A motor's name or file; a frame size is refused.
+/// Returns a motor's name or file as it is; refuses a frame size.
 pub fn parse_motor(text: &str) -> Result<String, Error> {
     let is_frame = text.to_ascii_lowercase().starts_with("nema") && parse_frame_size(text).is_ok();
     if is_frame {

@@ -56,7 +56,7 @@ impl Description {
         Description { release: RELEASE.into(), command: CommandDescription::from_command(command) }
     }
 
-    /// Returns the commands for display.
+    /// Builds clap's definition of the commands, for help and completions.
     pub fn into_command(self) -> Command {
         self.command.into_command()
     }
@@ -169,7 +169,7 @@ impl ValueDescription {
     }
 }
 
-/// A name that lasts as long as the program, as clap wants it: they are read once, before the program ends.
+/// Makes a name last as long as the program, as clap wants it; names are read once, before the program ends.
 fn leak(text: String) -> &'static str {
     text.leak()
 }

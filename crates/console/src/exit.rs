@@ -22,14 +22,14 @@ pub enum Status {
 }
 
 impl Status {
-    /// Returns the status of several together: a failure weighs more than an undecided verdict.
+    /// Returns the worst of these, a failure before an undecided verdict; `Fine` if there are none.
     pub fn worst(each: impl IntoIterator<Item = Status>) -> Self {
         each.into_iter()
             .reduce(|a, b| if a == Status::Fine || b == Status::RequirementFailed { b } else { a })
             .unwrap_or(Status::Fine)
     }
 
-    /// Returns the status for a verdict on the requested purpose, if there was one.
+    /// Returns the status for the verdict on the requested purpose; `Fine` if none was requested.
     pub fn from_fitness(asked: Option<Fitness>) -> Self {
         match asked {
             None | Some(Fitness::Good | Fitness::Limited) => Status::Fine,
@@ -51,8 +51,8 @@ impl From<ErrorKind> for Status {
     }
 }
 
-/// Prints the failure, if any, on standard error and returns the exit status. A measurement that a signal ended early
-/// returns 128 plus the signal's number, as shells do, unless its own status is 1 or 2.
+/// Prints the failure, if any, on standard error and returns the exit status. After a signal that ended a measurement
+/// this is 128 plus the signal's number, as shells have it, unless the own status is 1 or 2.
 pub fn print_failure(ending: CommandResult) -> ExitCode {
     const EIO: i32 = 5;
     let signal = interrupt::received_signal();

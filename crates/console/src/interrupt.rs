@@ -12,12 +12,12 @@ use jitterlab_model::Error;
 /// The last signal that asked for an end, 0 if none did.
 static LAST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// The signal that asked this program to end, if one did.
+/// The signal that asked this program to end; `None` if none did.
 pub fn received_signal() -> Option<u8> {
     u8::try_from(LAST_SIGNAL.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
 }
 
-/// A flag that Ctrl-C, SIGTERM and a lost terminal set.
+/// Returns a flag that Ctrl-C, SIGTERM and a lost terminal set from now on.
 ///
 /// A terminal that is closed sends several signals (the system, then the shell), so only a person who presses Ctrl-C
 /// twice ends a run at once. A SIGHUP that `nohup` asked to ignore stays ignored.
@@ -25,8 +25,8 @@ pub fn listen_for_interrupt() -> Result<Arc<AtomicBool>, Error> {
     register_signals().map_err(|cause| Error::refused("cannot listen for Ctrl-C").because(cause))
 }
 
-/// Makes a file that may not grow any more (`ulimit -f`) an error like a full disk, where it would end the program. It is no
-/// ignored signal, so that programs that are started have their own say.
+/// Makes writing beyond the size limit of files (`ulimit -f`) an error instead of the program's end. The signal is not
+/// ignored, so that programs that are started have their own say.
 pub fn outlive_file_limits() {
     // If the system refuses, nothing changes.
     let _ = flag::register(SIGXFSZ, Arc::default());

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::{interrupt, output};
 
-/// Opens the parts that the same command, word by word, left in this directory; `read` is its input from elsewhere.
-/// Prints a note where nothing can be kept.
+/// Opens the parts that the same command line left in this directory; `read` is its input from elsewhere. Prints a note
+/// where nothing can be kept.
 pub fn open(command: &str, read: &impl Serialize) -> FinishedParts {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match FinishedParts::new(Path::new("."), command, &(words, read)) {

@@ -70,7 +70,7 @@ impl MeasureArgs {
         self.request_for(TaskSpec::default())
     }
 
-    /// Makes the request, with this task where none is described.
+    /// Makes the request, for this task if none is described; refuses a duration or count of 0.
     pub fn request_for(&self, usual: TaskSpec) -> Result<Request, Error> {
         for (given, option) in [(self.duration == Some(0), "duration"), (self.count == Some(0), "count")] {
             if given {

@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for AbortingAllocator {
     }
 }
 
-/// The allocated address; ends the program if there is no memory.
+/// Returns the allocated address; ends the program if there is no memory.
 #[inline]
 fn allocate_or_exit(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
     let at = if fault_injection::is_failing_allocation() { std::ptr::null_mut() } else { ask() };
@@ -52,8 +52,8 @@ fn allocate_or_exit(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
     at
 }
 
-/// Removes unfinished files and ends the program: by the system's own calls, since the thread that asked for memory may
-/// hold any lock. Very long file names take memory themselves, and are tried once.
+/// Removes unfinished files and ends the program, by system calls alone: the thread may hold any lock. Very long file
+/// names take memory themselves, and are tried once.
 #[cold]
 fn exit_without_memory() -> ! {
     static ENDS: AtomicBool = AtomicBool::new(false);
@@ -66,7 +66,7 @@ fn exit_without_memory() -> ! {
     unsafe { libc::_exit(Status::CouldNotMeasure as i32) }
 }
 
-/// Ends the program where a thread gets no stack for its signals: the standard library panics before the thread begins.
+/// Installs a panic hook that ends the program where a thread gets no stack for its signals.
 pub fn exit_where_threads_lack_memory() {
     let before = take_hook();
     set_hook(Box::new(move |panic| {
@@ -89,6 +89,7 @@ mod fault_injection {
     const UNKNOWN: u64 = u64::MAX;
     static LEFT: AtomicU64 = AtomicU64::new(UNKNOWN);
 
+    /// Counts an allocation; true for the one whose number the variable names, which is to fail.
     pub(super) fn is_failing_allocation() -> bool {
         match LEFT.load(Ordering::Relaxed) {
             0 => false,

@@ -32,8 +32,7 @@ pub fn print_and_exit(error: clap::Error) -> ! {
     process::exit(Status::BadUse as i32)
 }
 
-/// Returns the error with the likely intention, where that is known, instead of a suggestion that is merely spelt
-/// alike.
+/// Replaces the error's suggestions by the likely intention where that is known, not merely spelt alike.
 fn with_suggestion(mut error: clap::Error) -> clap::Error {
     let given = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
@@ -75,7 +74,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// A short command whose letters came in another order: of three letters clap finds none alike.
+/// Suggests `run`, `why` or `mcu` for its letters in another order, which clap does not.
 fn suggest_reordered_command(name: &str) -> Option<String> {
     let letters = |word: &str| {
         let mut letters: Vec<char> = word.chars().collect();
@@ -86,7 +85,7 @@ fn suggest_reordered_command(name: &str) -> Option<String> {
     meant.map(|command| format!("did you mean {command}?"))
 }
 
-/// Suggests a command for a name that is a file.
+/// Suggests a command for a name that is a file; `None` if there is no such file.
 fn suggest_for_file(name: &str) -> Option<String> {
     fs::metadata(name).ok().filter(fs::Metadata::is_file)?;
     let mut begin = [0; 4];
@@ -94,7 +93,7 @@ fn suggest_for_file(name: &str) -> Option<String> {
     Some(file_hint(name, begin[..read] == *b"\x7fELF" || begin.starts_with(b"#!")))
 }
 
-/// Suggests how to get a required argument that is missing.
+/// Suggests how to get a required argument that is missing; `None` if that is unknown.
 fn suggest_for_missing(missing: &[String]) -> Option<String> {
     let is_run = |name: &String| ["<RUN", "<FILE"].iter().any(|begin| name.starts_with(begin));
     match () {
@@ -105,7 +104,7 @@ fn suggest_for_missing(missing: &[String]) -> Option<String> {
     }
 }
 
-/// Returns the likely intention of an argument that the command of this usage does not take.
+/// Returns the likely intention of an argument that the command of this usage refuses; `None` if unknown.
 fn suggest_for_argument(argument: &str, usage: &str) -> Option<String> {
     let unit = || parse_duration_ns(&format!("1{argument}")).is_ok() || argument == "%";
     let command =
@@ -126,7 +125,7 @@ fn suggest_for_argument(argument: &str, usage: &str) -> Option<String> {
     }
 }
 
-/// Returns the likely intention of a value that an option does not take.
+/// Returns the likely intention of a value that an option refuses; `None` if unknown.
 fn suggest_for_value(option: &str, value: &str) -> Option<String> {
     let lower = value.to_ascii_lowercase();
     let several = || join_units(value).map(|time| format!("did you mean {time}?"));
@@ -143,7 +142,7 @@ fn suggest_for_value(option: &str, value: &str) -> Option<String> {
         .or_else(several)
 }
 
-/// `fifo80`, `FIFO:80`, `80` and `fifo:100` as a policy.
+/// Spells `fifo80`, `FIFO:80`, `80` or `fifo:100` as a policy, `fifo:80`; `None` for other words.
 fn suggest_policy(word: &str) -> Option<String> {
     let digits = word.trim_start_matches(|c: char| !c.is_ascii_digit());
     let name = if word.contains("rr") { "rr" } else { "fifo" };
@@ -153,7 +152,7 @@ fn suggest_policy(word: &str) -> Option<String> {
     known.contains(&begins).then(|| format!("{name}:{}", priority.clamp(1, 99)))
 }
 
-/// A length of time in several units, such as `5min30s`, in one.
+/// Converts a time in several units, such as `5min30s`, to one; `None` if it has one unit already.
 fn join_units(text: &str) -> Option<String> {
     let (mut ns, mut parts, mut rest) = (0i64, 0, text.trim());
     while !rest.is_empty() {
@@ -168,7 +167,7 @@ fn join_units(text: &str) -> Option<String> {
     })
 }
 
-/// Reads a duration. A number alone is refused, with the remedy to add `s`.
+/// Reads a duration in ns; a number alone is refused, with the remedy to add `s`.
 pub fn parse_duration(text: &str) -> Result<i64, Error> {
     parse_duration_ns(text).map_err(|error| match error.is(NoUnit) {
         true => Error::bad_use(format!("{:?} has no unit (ns, us, ms, s, m, h or d)", text.trim()))
@@ -177,7 +176,7 @@ pub fn parse_duration(text: &str) -> Result<i64, Error> {
     })
 }
 
-/// A processor's number.
+/// Reads the number of one processor.
 pub fn parse_processor(text: &str) -> Result<u16, Error> {
     text.trim().parse().map_err(|_| {
         Error::bad_use(format!(

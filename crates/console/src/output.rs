@@ -66,12 +66,12 @@ impl OutputArgs {
         self.brief
     }
 
-    /// The terminal, as the user wants it.
+    /// Width, characters and colours of the terminal, as the user wants them.
     pub fn terminal(self) -> Terminal {
         Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) }
     }
 
-    /// Text of `write`, broken for the terminal and in its characters.
+    /// Returns the text of `write` with lines broken for the terminal, in characters that it shows.
     pub fn fit_to_terminal(self, write: impl FnOnce() -> String) -> String {
         let terminal = self.terminal();
         terminal.printable(wrap::with_columns(terminal.columns, write))
@@ -120,8 +120,8 @@ pub fn print_warning(text: &str) {
     print_note(&format!("warning: {text}"));
 }
 
-/// Shows how far a long command is, where a person watches, in one line of standard error that the next call overwrites; the
-/// last ends it.
+/// Returns a function that shows `done of all` in one line of standard error, if a person watches. Each call overwrites
+/// the one before; the last ends the line.
 pub fn progress_line(quiet: bool) -> impl Fn(usize, usize) + Sync {
     let watched = !quiet && is_terminal();
     move |done, of| {
@@ -145,12 +145,12 @@ pub struct ForceArgs {
     pub force: bool,
 }
 
-/// Writes a page, a figure or a table; a measurement is not replaced by it.
+/// Writes a page, figure or table; refuses to replace a measurement.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
     atomic_file::write(path, content, false)
 }
 
-/// The name of a run file, as an option's value: standard output cannot be one, since a file is recovered by its name.
+/// Reads the name of a run file; refuses `-`, since a run is recovered by its file's name.
 pub fn parse_run_file(name: &str) -> Result<PathBuf, Error> {
     if name == "-" { Err(Error::bad_use("a run file needs a name of its own")) } else { Ok(name.into()) }
 }
@@ -179,8 +179,8 @@ pub fn write_result(path: &Path, content: &[u8], force: bool, said: &str) -> Res
     })
 }
 
-/// Writes a result of any length piece by piece to the file the user named; `fill` returns the report on it. `-` is standard
-/// output, and the report goes to standard error then.
+/// Writes what `fill` writes to the file the user named, then reports it by the text that `fill` returns. `-` is
+/// standard output, and the report goes to standard error then.
 pub fn write_result_by(
     path: &Path,
     force: bool,
@@ -195,8 +195,7 @@ pub fn write_result_by(
     Ok(())
 }
 
-/// Writes a file's content to standard output. Another program gets it as it is; on a terminal control characters are
-/// made visible.
+/// Writes a file's content to standard output, on a terminal with control characters made visible.
 fn write_to_stdout<T>(fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> Result<T, Error> {
     let mut out = io::stdout().lock();
     if is_terminal() {
@@ -218,13 +217,13 @@ struct EscapingWriter<W> {
 }
 
 impl<W: Write> EscapingWriter<W> {
-    fn show(&mut self, bytes: usize) -> io::Result<()> {
+    fn write_escaped(&mut self, bytes: usize) -> io::Result<()> {
         let lines: Vec<u8> = self.line.drain(..bytes).collect();
         self.out.write_all(printable_lines(&String::from_utf8_lossy(&lines)).as_bytes())
     }
 
     fn write_rest(mut self) -> io::Result<()> {
-        self.show(self.line.len())?;
+        self.write_escaped(self.line.len())?;
         self.out.flush()
     }
 }
@@ -233,7 +232,7 @@ impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.extend(bytes);
         if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
-            self.show(self.line.len() - (bytes.len() - 1 - end))?;
+            self.write_escaped(self.line.len() - (bytes.len() - 1 - end))?;
         }
         Ok(bytes.len())
     }
@@ -255,7 +254,7 @@ fn is_png(path: &Path) -> Option<bool> {
     }
 }
 
-/// Checks that a figure can be written there, by its name; `option` is the option with the name.
+/// Refuses a figure's file whose name ends neither in .svg nor in .png; `option` named the file.
 pub fn check_figure_name(path: &Path, option: &'static str) -> Result<(), Error> {
     is_png(path).map(drop).ok_or_else(|| {
         Error::bad_use(format!("{option} {}", path.display())).remedy("name a file that ends in .svg or .png")
@@ -275,7 +274,7 @@ pub fn write_figure(path: &Path, drawing: &Drawing) -> Result<(), Error> {
     write_file(path, &encode_figure(path, drawing)?)
 }
 
-/// The terminal, for figures; `ascii` is true if the user wants plain characters, as the locale C does, too.
+/// Width, characters and colours of the terminal; plain characters if `ascii` or the locale is C.
 pub fn terminal(ascii: bool) -> Terminal {
     let ascii = ascii || is_plain_locale(|name| std::env::var(name).ok());
     Terminal { columns: terminal_columns(), ascii, colour: is_terminal() }
@@ -293,7 +292,7 @@ fn terminal_rows() -> usize {
     terminal_size::terminal_size().map_or(24, |(_, terminal_size::Height(rows))| usize::from(rows))
 }
 
-/// The terminal's width in columns, 80 where it is unknown, and at most [`WIDEST_TERMINAL`].
+/// The terminal's width in columns, 80 if unknown or below 20, and at most [`WIDEST_TERMINAL`].
 pub fn terminal_columns() -> usize {
     let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked =

@@ -13,7 +13,7 @@ pub struct PurposeArgs {
     pub purpose: Option<&'static Purpose>,
 }
 
-/// Names of purposes, as an option's value.
+/// Parser of an option whose value is the name of a purpose.
 pub fn purpose_parser() -> impl TypedValueParser<Value = &'static Purpose> {
     let each = PURPOSES.iter().map(|purpose| PossibleValue::new(purpose.name).help(title(purpose.name)));
     PossibleValuesParser::new(each)
@@ -21,7 +21,7 @@ pub fn purpose_parser() -> impl TypedValueParser<Value = &'static Purpose> {
 }
 
 impl PurposeArgs {
-    /// The task that tests it; the usual one where none is named.
+    /// The task with the period that tests the named purpose; the usual one if none is named.
     pub fn task(&self) -> TaskSpec {
         let usual = TaskSpec::default();
         TaskSpec { period_ns: self.purpose.map_or(usual.period_ns, |purpose| purpose.period_ns), ..usual }

@@ -78,8 +78,8 @@ impl WaitArgs {
 }
 
 impl TaskArgs {
-    /// Returns the requested tasks. Where none is described, returns the usual ones with the settings of the other
-    /// options, only the first of them if those options include a period.
+    /// Returns the requested tasks, or else the `usual` ones with the settings of the other options. With a period
+    /// among those, only the first of them.
     pub fn specs(&self, mut usual: Vec<TaskSpec>) -> Vec<TaskSpec> {
         if !self.tasks.is_empty() {
             return self.tasks.clone();
@@ -97,7 +97,7 @@ impl TaskArgs {
         usual.into_iter().map(asked).collect()
     }
 
-    /// The task of a command that takes one.
+    /// The requested task, or the usual one; fails if several are described.
     pub fn single_task(&self, usual: TaskSpec) -> Result<TaskSpec, Error> {
         let mut specs = self.specs(vec![usual]);
         match (specs.pop(), specs.len()) {
@@ -108,7 +108,7 @@ impl TaskArgs {
         }
     }
 
-    /// Returns the requested wake-up method, if there was one.
+    /// Returns the requested wake-up method; `None` if none was requested.
     pub fn wake(&self) -> Option<WakeMethod> {
         let described =
             self.tasks.first().map(|task| task.wake).filter(|wake| *wake != WakeMethod::default());

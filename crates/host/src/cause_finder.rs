@@ -31,7 +31,7 @@ impl Default for CausesSchedule {
 }
 
 impl CausesSchedule {
-    /// Returns the requested causes, if they are due.
+    /// Returns the causes if they are requested and due; else `None`.
     pub(super) fn due_causes(
         &mut self,
         wanted: CauseRequest,
@@ -83,7 +83,7 @@ pub(super) struct TracedTasks {
 }
 
 impl TracedTasks {
-    /// Tasks with their threads, in their order.
+    /// Collects threads and rate of the tasks, their CPUs and the others, and properties of the machine.
     pub(super) fn new(tasks: &[TaskSpec], threads: &[TaskThread], facts: &SystemFacts) -> Self {
         let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();
         TracedTasks {
@@ -127,7 +127,7 @@ impl CauseFinder {
         })
     }
 
-    /// Reads new events, and returns the time in ns up to which all are known.
+    /// Reads and processes new events; returns the time in ns up to which all are known.
     pub(super) fn read_events(&mut self) -> i64 {
         let (events, complete_ns) = self.events.read_events(self.explainer.names());
         events.iter().for_each(|event| self.explainer.process_event(event));
@@ -135,14 +135,14 @@ impl CauseFinder {
         complete_ns
     }
 
-    /// Takes the next activations of a task.
+    /// Queues the next activations of a task to be explained, unless it runs outside Linux's scheduler.
     pub(super) fn take_activations(&mut self, task: usize, rows: &[Activation]) {
         if self.is_linux_task.get(task) == Some(&true) {
             self.explainer.queue_activations(task, rows);
         }
     }
 
-    /// Explains activations that end before `complete_ns`. Returns the wanted causes, if it is time to keep them.
+    /// Explains activations that end before `complete_ns`; returns the wanted causes if they are due.
     pub(super) fn explain_complete(&mut self, complete_ns: i64, wanted: CauseRequest) -> Option<RunCauses> {
         self.explainer.advance(complete_ns);
         self.kept.due_causes(wanted, &mut self.explainer, &self.events)
@@ -177,7 +177,7 @@ pub(super) fn machine_properties(facts: &SystemFacts) -> Machine {
     Machine { platform, handler_time_apart: option("IRQ_TIME_ACCOUNTING") != Some(false), limits }
 }
 
-/// True if a kernel of this release has the fair server, which came with Linux 6.12.
+/// True if this release has the fair server (Linux 6.12 or later); `None` if its number is unreadable.
 fn has_fair_server(release: &str) -> Option<bool> {
     let mut numbers = release.split(['.', '-']).map(|number| number.parse::<u32>().ok());
     Some((numbers.next()??, numbers.next()??) >= (6, 12))

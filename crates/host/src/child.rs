@@ -17,8 +17,8 @@ use crate::processes::{Stat, threads_of};
 
 /// A program that does not outlive this one.
 pub trait EndWithParent {
-    /// Has the kernel send it a signal when the thread that starts it ends, as it does when this process is killed. So that
-    /// thread has to wait for it.
+    /// Has the kernel send it a signal when the thread that starts it ends, or this process is killed. So
+    /// that thread has to wait for it.
     fn end_with_parent(&mut self, signal: Signal) -> &mut Self;
 }
 
@@ -50,7 +50,7 @@ while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
 done"#;
 
 impl DescendantKiller {
-    /// Marks the processes that a command will start, so that they are killed when this process ends.
+    /// Marks what a command will start, and starts a guard that kills it when this process ends.
     pub fn new(command: &mut Command) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -91,7 +91,7 @@ pub fn process_and_descendants(first: u32) -> Vec<u32> {
 
 /// Descendants of a process that have not ended.
 fn living_descendants(of: u32) -> Vec<u32> {
-    process_and_descendants(of).into_iter().skip(1).filter(|process| !is_zombie(*process)).collect()
+    process_and_descendants(of).into_iter().skip(1).filter(|process| !has_ended(*process)).collect()
 }
 
 fn send_signal(processes: &[u32], signal: Signal) {
@@ -125,8 +125,8 @@ pub fn kill_descendants(of: u32) {
     }
 }
 
-/// True for a process that has ended and waits for its parent to read its status.
-fn is_zombie(process: u32) -> bool {
+/// True for a process that is gone, or waits for its parent to read its status.
+fn has_ended(process: u32) -> bool {
     Stat::from_number(process).is_none_or(|stat| stat.field(3) == Some("Z"))
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn is_there(process: u32) -> bool {
-        !is_zombie(process)
+        !has_ended(process)
     }
 
     fn wait_for(what: impl Fn() -> bool) {

@@ -27,7 +27,7 @@ impl CpuChoice {
     }
 
     /// Converts the choice to the form in a run's description.
-    pub fn to_placed(&self) -> CpuPlacement {
+    pub fn to_placement(&self) -> CpuPlacement {
         CpuPlacement::Chosen {
             cpus: self.measured_cpus(),
             rest: self.housekeeping.clone(),
@@ -179,7 +179,7 @@ fn choice_reasons(
     because
 }
 
-/// The SMT siblings of these CPUs.
+/// SMT siblings of these CPUs that are not among them.
 fn smt_siblings(facts: &SystemFacts, cpus: &CpuSet) -> CpuSet {
     let all: CpuSet = cpus
         .iter()

@@ -16,7 +16,7 @@ pub(crate) fn no_measurement() -> Error {
     Error::not_measured("no latency was measured: raise --duration")
 }
 
-/// Refusal to note for a limit that was asked for.
+/// Refusal of a requested limit of `/dev/cpu_dma_latency`, for the run's description.
 pub(super) fn dma_latency_refusal(wanted: DmaLatency, error: &io::Error) -> Refusal {
     Refusal {
         what: format!("cpu_dma_latency {wanted}"),

@@ -143,7 +143,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Reads the machine's facts, chooses unspecified settings, makes the tasks' threads and sets them up.
+    /// Chooses open settings, isolates CPUs, starts the loads' workers, and sets up the tasks' threads.
     ///
     /// # Errors
     /// Tasks that cannot be run as described, and threads that cannot be made. Refusals of the system that do
@@ -230,7 +230,7 @@ impl Measurement {
             count,
             stop_above_ns,
             keep: request.keep,
-            load: loads.to_load(),
+            load: loads.requested_load(),
             placement: Some(prepared.placement),
             tasks: tasks.collect(),
             refused,
@@ -378,7 +378,7 @@ impl Measurement {
     }
 }
 
-/// The first activation that reached the limit, with the last activations of its task.
+/// The first activation that reached the limit, with those before it of its task; `None` if none did.
 fn limit_exceeded(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<LimitExceeded> {
     let reached = ended.iter().enumerate().filter_map(|(task, ended)| match ended.end {
         LoopEnd::Above(activation) => Some((task, activation)),
@@ -438,14 +438,14 @@ impl<'a> Collector<'a> {
             if finished {
                 return self.explain_rest();
             }
-            self.explain_complete(complete_ns);
+            self.explain_as_requested(complete_ns);
             let every = if self.why.is_some() { COLLECT_EVERY } else { self.every };
             thread::park_timeout(every.saturating_sub(before.elapsed()));
         }
     }
 
     /// Explains activations that end before `complete_ns`; begins or ends the search for causes as the sink requests.
-    fn explain_complete(&mut self, complete_ns: Option<i64>) {
+    fn explain_as_requested(&mut self, complete_ns: Option<i64>) {
         let wanted = self.sink.request_causes(self.why.is_some());
         let (looked_for, is_wanted) = (self.why.is_some(), wanted != CauseRequest::Nothing);
         if looked_for && !is_wanted {

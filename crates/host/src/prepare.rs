@@ -29,8 +29,8 @@ pub(super) struct Prepared {
     pub warnings: Vec<Warning>,
 }
 
-/// Chooses the open settings of the tasks. `taken` are CPUs that other jitterlabs keep free, with their
-/// processes.
+/// Checks the tasks, and chooses their open settings. `taken` are CPUs that other jitterlabs keep free, with
+/// their processes.
 pub(super) fn prepare_tasks(
     facts: &SystemFacts,
     mut tasks: Vec<TaskSpec>,
@@ -66,7 +66,7 @@ pub(super) fn prepare_tasks(
         if let Some(cpu) = task.cpu {
             cpu_choice::check_cpu(facts, cpu)?;
         }
-        check_times(task)?;
+        check_fits_period(task)?;
     }
     for cpu in isolate.into_iter().flat_map(CpuSet::iter) {
         cpu_choice::check_cpu(facts, cpu)?;
@@ -102,13 +102,13 @@ pub(super) fn prepare_tasks(
     Ok(Prepared {
         tasks,
         measured: choice.measured_cpus(),
-        placement: choice.to_placed(),
+        placement: choice.to_placement(),
         housekeeping: choice.housekeeping,
         warnings,
     })
 }
 
-fn check_times(task: &TaskSpec) -> Result<(), Error> {
+fn check_fits_period(task: &TaskSpec) -> Result<(), Error> {
     if let Some(Policy::Deadline { runtime_ns }) = task.policy
         && runtime_ns > task.period_ns
     {
@@ -134,7 +134,7 @@ fn check_times(task: &TaskSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// Shortest time of the work, by trying; long work is tried in part.
+/// Shortest of five runs of the work, in ns; long work is run in part.
 fn shortest_run_ns(work: Work) -> i64 {
     const TRIED: u32 = 10_000;
     let (tried, times) = match work {
@@ -160,7 +160,7 @@ pub(super) fn prepare_cores(tasks: &[TaskSpec]) -> Result<(), Error> {
     tasks.iter().filter_map(|task| Core::for_wake(task.wake)).try_for_each(xenomai::prepare)
 }
 
-/// Warning about a task that left the core's real-time mode.
+/// Warning about a task that left the core's real-time mode; `None` if it did not.
 pub(super) fn core_warning(task: &TaskRun) -> Option<Warning> {
     let core = task.result.as_ref()?.core.as_ref().filter(|core| core.outside > 0)?;
     Some(Warning::OutsideCore {
@@ -172,8 +172,8 @@ pub(super) fn core_warning(task: &TaskRun) -> Option<Warning> {
     })
 }
 
-/// Warning about a task that is bound to one processor, if activations ran on others. `taken` are CPUs that
-/// other jitterlabs keep free, with their processes.
+/// Warning if activations of a task that is bound to one processor ran on others. `taken` are CPUs that other
+/// jitterlabs keep free, with their processes.
 pub(super) fn left_cpu_warning(
     task: &TaskRun,
     elsewhere: u64,

@@ -45,7 +45,7 @@ impl Stat {
         Some(Stat { pid: pid.parse().ok()?, name: name.into(), fields: fields.into() })
     }
 
-    /// A field after the name, by its number in the manual: 3 is the state.
+    /// A field after the name, by its number in the manual (3 is the state); `None` if there is none.
     pub(crate) fn field(&self, number: usize) -> Option<&str> {
         self.fields.split_whitespace().nth(number.checked_sub(3)?)
     }
@@ -67,7 +67,7 @@ pub(crate) fn allowed_cpus(thread: i32) -> Option<CpuSet> {
     Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
 }
 
-/// Finds the control group's path in `/proc/PID/cgroup`, for the hierarchy of `controller` (version 2: empty).
+/// The control group's path in `/proc/PID/cgroup` for `controller` (version 2: empty); `None` without one.
 pub(crate) fn control_group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;

@@ -61,7 +61,7 @@ impl RunInProgress<'_> {
         MeasurementProgress { elapsed_ns: self.elapsed_ns, planned_ns, tasks: tasks.collect() }
     }
 
-    /// Bytes written and bytes in all, while the run file is being closed.
+    /// Bytes written and bytes in all while the run file is being closed; `None` before that.
     pub fn closing_progress(&self) -> Option<(u64, u64)> {
         self.closing
     }
@@ -150,7 +150,7 @@ fn count_and_record(
     Ok(RecordedRun { run: MeasuredRun { around, why, ..MeasuredRun::new(info, &stats, file) }, closed })
 }
 
-/// Measures into a new run file, to its end.
+/// Measures into a new run file; an error if the file does not hold all of it.
 pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
     let measurement = Measurement::prepare(request)?;
     let writer = RunWriter::create(file, measurement.info())?;
@@ -173,8 +173,7 @@ pub fn create_run_file(info: &RunInfo) -> Result<RunWriter, Error> {
 const KEEP_ALL_BYTES: i64 = 2_000_000_000;
 const BYTES_PER_ACTIVATION: i64 = 4;
 
-/// Default of the activations that a run keeps: all of them, as long as the file has a size that is pleasant
-/// to keep and to send; otherwise spikes only.
+/// Default of the rows that a run keeps: all as long as the file stays below 2 GB, else spikes only.
 pub fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
     let rows: i64 = tasks.iter().map(|task| duration_ns.unwrap_or(0) / task.period_ns).sum();
     if rows.saturating_mul(BYTES_PER_ACTIVATION) <= KEEP_ALL_BYTES {

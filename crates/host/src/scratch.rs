@@ -50,7 +50,8 @@ impl ScratchFolder {
     }
 }
 
-/// Path of the cache of companions' Debian packages: `$XDG_CACHE_HOME/jitterlab/debian`, by default below `~/.cache`.
+/// Path of the cache of companions' Debian packages; `None` if neither it nor a home is named. It is
+/// `$XDG_CACHE_HOME/jitterlab/debian`, by default below `~/.cache`.
 pub fn package_cache() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let above = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));

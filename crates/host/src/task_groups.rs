@@ -55,7 +55,7 @@ impl TaskGroups {
         groups
     }
 
-    /// Reports throttling since the last report to the explainer, and searches for new quotas, each if it is due.
+    /// Reports throttling to the explainer and searches for new quotas, each if it is due.
     pub(super) fn update(&mut self, explainer: &mut Explainer) {
         let now_ns = Linux.now_ns();
         if now_ns - self.searched_ns >= SEARCH_EVERY_NS {
@@ -109,7 +109,8 @@ impl TaskGroups {
     }
 }
 
-/// Returns the counts of the quota that throttled most: periods of several quotas do not add up.
+/// The counts of the quota that throttled most; `None` without quotas. Periods of several quotas do not add
+/// up.
 fn most_throttled(counts: impl Iterator<Item = QuotaCount>) -> Option<QuotaCount> {
     counts.max_by_key(|count| (count.throttled, count.ns, count.periods))
 }
@@ -141,7 +142,7 @@ fn quota_folders(mounts: &str, groups: &str) -> Vec<PathBuf> {
     [("cgroup2", ""), ("cgroup", "cpu")].into_iter().flat_map(of).collect()
 }
 
-/// Counters of `cpu.stat`, version 1 or 2.
+/// Reads the throttling counters of a `cpu.stat`, version 1 or 2; missing ones are 0.
 fn read_quota_count(counters: &Path) -> QuotaCount {
     parse_quota_count(&fs::read_to_string(counters).unwrap_or_default())
 }

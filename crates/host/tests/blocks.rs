@@ -22,7 +22,7 @@ fn blocks_of_two_ways_lie_on_one_grid_and_join_to_runs() {
     experiment.set_total_time(180_000_000);
     let mut bench = prepare(&mut experiment);
     let plain = bench.spec.clone();
-    let ways = [plain, bench.with_compensation(Compensation::Margin { margin_ns: 100_000 })];
+    let ways = [plain, bench.spec_with_compensation(Compensation::Margin { margin_ns: 100_000 })];
     let blocks = bench.measure_in_turns(&ways, 3, 30_000_000).unwrap();
     for (spec, blocks) in ways.iter().zip(&blocks) {
         let (info, rows) = bench.blocks_as_run(spec, blocks);

@@ -41,7 +41,7 @@ fn is_span(ns: i64) -> bool {
     negative_if_outside(ns, -SPAN_NS, SPAN_NS) >= 0
 }
 
-/// Below 0 where a value lies outside of bounds that are less than half of all values apart.
+/// A number below 0 if a value is outside of bounds, which are less than half of all values apart.
 fn negative_if_outside(value: i64, least: i64, most: i64) -> i64 {
     value.wrapping_sub(least) | most.wrapping_sub(value)
 }
@@ -132,7 +132,7 @@ pub fn check_due_times(rows: &[Activation], last: Option<&Activation>) -> Result
     }
 }
 
-/// Returns the first two activations in sequence where the second does not follow the first.
+/// Returns the first activation that does not follow the one before it, after that one; `None` if all do.
 fn first_violation<'a>(
     rows: &'a [Activation],
     last: Option<&'a Activation>,

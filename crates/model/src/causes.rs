@@ -397,8 +397,8 @@ impl CauseSum {
         }
     }
 
-    /// Adds an activation that the cause delayed by `delay_ns`, with its whole latency and the proven and likely parts of
-    /// the delay.
+    /// Adds an activation that the cause delayed by `delay_ns`, with its whole latency.
+    /// `proven_ns` and `likely_ns` are parts of the delay.
     pub fn add_activation(&mut self, latency_ns: i64, delay_ns: i64, proven_ns: i64, likely_ns: i64) {
         self.times += 1;
         self.sum_ns = self.sum_ns.saturating_add(delay_ns);

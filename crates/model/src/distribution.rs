@@ -101,7 +101,7 @@ impl Distribution {
         self.histogram.record(value_ns);
     }
 
-    /// Counts a block of values in all but the histogram, whose slots the caller counts in
+    /// Counts a block of values in all but the histogram, whose slots the caller counts. See
     /// [`Distribution::slots_mut`]. Plain loops over few operations, which become short vector code.
     #[inline(always)]
     pub(crate) fn record_moments(&mut self, values_ns: &[i32; BLOCK]) {
@@ -130,7 +130,7 @@ impl Distribution {
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(squares));
     }
 
-    /// Counts ages. Takes no longer than there are bins, however many ages there are.
+    /// Counts ages of missed due times; takes no longer than there are bins, however many ages there are.
     pub(crate) fn record_descending(&mut self, ages: Ages) {
         let Ages { first_ns, step_ns, count: n } = ages;
         if n == 0 {
@@ -187,15 +187,14 @@ impl Distribution {
         all
     }
 
-    /// Returns the distribution with the properties that its source leaves unknown.
+    /// Returns the distribution with these properties marked as unknown from its source.
     #[must_use]
     pub fn with_gaps(mut self, lacks: SourceGaps) -> Self {
         self.lacks = lacks;
         self
     }
 
-    /// Returns true if its bins show the shape of its distribution: for some sources only extremes or percentiles are
-    /// known.
+    /// Returns true if its bins show the shape of its distribution, and not only extremes or percentiles.
     pub fn has_shape(&self) -> bool {
         self.has_bins() && !self.lacks.shape
     }
@@ -205,8 +204,8 @@ impl Distribution {
         self.count > 0 && self.lacks.beyond.is_none_or(|beyond| beyond.count <= self.count / 2)
     }
 
-    /// Returns true if its bins hold the percentiles up to a share: false where an unknown number of values lies above
-    /// them.
+    /// Returns true if its bins hold the percentiles up to a share. False where an unknown number of values
+    /// lies above them.
     pub fn has_percentiles(&self) -> bool {
         self.has_bins() && self.lacks.beyond.is_none_or(|beyond| beyond.count > 0)
     }
@@ -216,13 +215,13 @@ impl Distribution {
         self.lacks.bin_ns
     }
 
-    /// Number and bounds of the values that are in no bin.
+    /// Number and bounds of the values that are in no bin; `None` if all are in bins.
     pub fn values_beyond_bins(&self) -> Option<Beyond> {
         self.lacks.beyond
     }
 
-    /// Adds the values of a stored distribution: the same as [`Distribution::merge`] with one that is rebuilt by
-    /// [`Distribution::from_parts`], at the cost of its occupied bins only.
+    /// Adds the values of a stored distribution, at the cost of its occupied bins only. The same as
+    /// [`Distribution::merge`] with one that is rebuilt by [`Distribution::from_parts`].
     pub fn merge_parts(&mut self, moments: Moments, bins: impl IntoIterator<Item = (i64, u64)>) {
         self.merge_moments(moments);
         for (value_ns, count) in bins {
@@ -267,17 +266,18 @@ impl Distribution {
         (self.count > 0 && known).then_some(self.max_ns)
     }
 
-    /// Largest minus smallest value, exact: *release jitter* when the quantity is latency.
+    /// Largest minus smallest value, exact; `None` if either is unknown. It is the *release jitter* when the
+    /// quantity is latency.
     pub fn peak_to_peak_ns(&self) -> Option<i64> {
         Some(self.max_ns()?.saturating_sub(self.min_ns()?))
     }
 
-    /// Arithmetic mean in nanoseconds.
+    /// Arithmetic mean in nanoseconds; `None` where it is not known.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0 && !self.lacks.mean).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Standard deviation (of the population, divisor n) in nanoseconds.
+    /// Standard deviation (divisor n) in nanoseconds; `None` where it is not known.
     pub fn standard_deviation_ns(&self) -> Option<f64> {
         if self.count == 0 || self.lacks.deviation {
             return None;
@@ -299,8 +299,9 @@ impl Distribution {
         Some(variance.sqrt())
     }
 
-    /// The smallest value that at least the share `p` (0 to 1) of all values does not exceed: the upper edge of
-    /// its bin (at most 0.8 % too high, never too low), and never above the exact maximum.
+    /// The smallest value that the share `p` (0 to 1) of all does not exceed; `None` if it is not known. It
+    /// is the upper edge of its bin (at most 0.8 % too high, never too low), and never above the exact
+    /// maximum.
     pub fn quantile_ns(&self, p: f64) -> Option<i64> {
         if self.count == 0 {
             return None;
@@ -309,18 +310,18 @@ impl Distribution {
         self.value_at_rank(rank)
     }
 
-    /// The `rank`-th smallest value (from 1): the upper edge of its bin, as for [`Distribution::quantile_ns`]. `None`
-    /// for a rank that no value has, and where only bounds of the value are known ([`Distribution::known_at_rank`]).
+    /// The `rank`-th smallest value (from 1), by its bin's upper edge; `None` if not known or past the last.
+    /// Where only bounds are known, see [`Distribution::known_at_rank`].
     pub fn value_at_rank(&self, rank: u64) -> Option<i64> {
         self.known_at_rank(rank).exactly()
     }
 
-    /// The `rank`-th smallest value (from 1) as far as it is known: exact as in [`Distribution::value_at_rank`], or
-    /// between the bounds of the largest values.
+    /// The `rank`-th smallest value (from 1), as far as it is known: exact, or between bounds. Exact as in
+    /// [`Distribution::value_at_rank`]; the bounds are those of the largest values.
     pub fn known_at_rank(&self, rank: u64) -> Known<i64> {
         match self.lacks.beyond {
             Some(Beyond { count: 0, .. }) => {
-                self.resolved_at_rank(rank).map_or(Known::Unknown, |at_least| Known::AtLeast { at_least })
+                self.binned_value_at_rank(rank).map_or(Known::Unknown, |at_least| Known::AtLeast { at_least })
             }
             Some(Beyond { count, from_ns, to_ns })
                 if rank <= self.count && rank > self.count.saturating_sub(count) =>
@@ -331,11 +332,11 @@ impl Distribution {
                     None => Known::AtLeast { at_least: from_ns },
                 }
             }
-            _ => self.resolved_at_rank(rank).into(),
+            _ => self.binned_value_at_rank(rank).into(),
         }
     }
 
-    fn resolved_at_rank(&self, rank: u64) -> Option<i64> {
+    fn binned_value_at_rank(&self, rank: u64) -> Option<i64> {
         let value = if rank == 0 { None } else { self.histogram.value_at_rank(rank) };
         value.map(|v| v.clamp(self.min_ns, self.max_ns))
     }

@@ -178,7 +178,7 @@ impl Error {
         if what.is_empty() { cause.into() } else { format!("{what}: {cause}") }
     }
 
-    /// Returns the remedy.
+    /// Returns the remedy, if there is one.
     pub fn advice(&self) -> Option<&str> {
         self.0.remedy.as_deref()
     }

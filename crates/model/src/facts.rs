@@ -82,15 +82,15 @@ pub struct SystemFacts {
 }
 
 impl SystemFacts {
-    /// Returns true if the kernel and its command line come from outside: from a container's host, or from the host of
-    /// a virtual machine that has no kernel of its own installed.
+    /// Returns true if the kernel and its command line are those of the host of this container or machine. Of
+    /// a virtual machine only if it has no kernel of its own installed.
     #[must_use]
     pub fn is_kernel_of_host(&self) -> bool {
         let virtual_machine = self.virtualisation.virtual_machine == Some(true);
         self.virtualisation.container.is_some() || (virtual_machine && self.kernel.installed == Some(false))
     }
 
-    /// The facts of one CPU.
+    /// The facts of one CPU; `None` if it is not online.
     pub fn cpu(&self, id: u16) -> Option<&Cpu> {
         self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok().and_then(|i| self.cpus.get(i))
     }
@@ -118,7 +118,7 @@ impl SystemFacts {
         if *allowed == given_at_start { group } else { group.and(allowed) }
     }
 
-    /// The most that two CPUs have in common.
+    /// The closest that two CPUs share: core, cache, package or machine.
     pub fn sharing(&self, a: u16, b: u16) -> Sharing {
         if a == b {
             return Sharing::Same;

@@ -142,8 +142,8 @@ impl LogHistogram {
         }
     }
 
-    /// Counts `n` values, each smaller than the one before it by `step_ns`, beginning with `first_ns`; none of them is
-    /// below 0. Takes at most as many steps as there are bins.
+    /// Counts `n` values from `first_ns` down in steps of `step_ns`; none of them is below 0. Takes at most
+    /// as many steps as there are bins.
     pub(crate) fn record_descending(&mut self, first_ns: i64, step_ns: i64, n: u64) {
         if step_ns <= 0 {
             return self.record_n(first_ns, n);

@@ -231,18 +231,18 @@ pub struct LoadRun {
 }
 
 impl LoadRun {
-    /// The number of CPUs it kept busy, on average.
+    /// The number of CPUs it kept busy, on average; `None` if it never worked.
     pub fn busy_cpus(&self) -> Option<f64> {
         (self.active_ns > 0).then(|| self.cpu_time_ns as f64 / self.active_ns as f64)
     }
 
-    /// Share of its processor time that it spent in its own code, not in the kernel.
+    /// Share of its processor time that it spent in its own code, not in the kernel; `None` if unknown.
     pub fn user_share(&self) -> Option<f64> {
         let system_ns = self.system_time_ns.filter(|_| self.cpu_time_ns > 0)?;
         Some(1.0 - system_ns as f64 / self.cpu_time_ns as f64)
     }
 
-    /// Share of its CPUs' time that went to interrupts and softirqs.
+    /// Share of its CPUs' time that went to interrupts and softirqs; `None` if unknown.
     pub fn interrupt_share(&self) -> Option<f64> {
         let all_ns = self.active_ns as f64 * self.cpus.len() as f64;
         self.interrupt_time_ns.filter(|_| all_ns > 0.0).map(|ns| ns as f64 / all_ns)
@@ -254,7 +254,7 @@ impl LoadRun {
         computes.then(|| self.workers.min(u32::try_from(self.cpus.len()).unwrap_or(u32::MAX)))
     }
 
-    /// Returns its work per second, in its unit.
+    /// Returns its work per second, in its unit; `None` if that is not counted.
     pub fn rate_per_s(&self) -> Option<f64> {
         self.unit.filter(|_| self.active_ns > 0).map(|_| self.done as f64 * 1e9 / self.active_ns as f64)
     }

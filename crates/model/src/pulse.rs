@@ -86,7 +86,7 @@ impl PulseAt {
         [(PulseAt::Both, ""), (PulseAt::Start, "@start"), (PulseAt::End, "@end")];
 }
 
-fn invalid_pulse(text: &str) -> Error {
+fn invalid_pulse_error(text: &str) -> Error {
     invalid_value("pin for pulses", text, PULSES)
 }
 
@@ -98,7 +98,7 @@ impl FromStr for Pulse {
             return Ok(Pulse { pin: pin.parse()?, at: PulseAt::Both, steps: Some(steps.parse()?) });
         }
         let named = PulseAt::NAMES.iter().rev().find_map(|(at, name)| Some((*at, text.strip_suffix(name)?)));
-        let (at, pin) = named.ok_or_else(|| invalid_pulse(text))?;
+        let (at, pin) = named.ok_or_else(|| invalid_pulse_error(text))?;
         Ok(Pulse { pin: pin.parse()?, at, steps: None })
     }
 }
@@ -113,7 +113,7 @@ impl FromStr for Steps {
         let direction = direction.map(str::parse).transpose()?;
         match direction {
             // A level that never changes is nothing to look at in a file.
-            Some(PulsePin::File(_)) => Err(invalid_pulse(text)),
+            Some(PulsePin::File(_)) => Err(invalid_pulse_error(text)),
             direction => Ok(Steps { every_ns, direction }),
         }
     }
@@ -123,7 +123,7 @@ impl FromStr for PulsePin {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let invalid = || invalid_pulse(text);
+        let invalid = || invalid_pulse_error(text);
         let (device, line) = text.split_once(':').filter(|(_, line)| !line.is_empty()).ok_or_else(invalid)?;
         let is_device = device.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
         let number = |digits: &str| digits.parse::<u32>().map_err(|_| invalid());

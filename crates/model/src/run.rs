@@ -342,8 +342,9 @@ impl TaskRun {
         !self.unknown.contains(&gap)
     }
 
-    /// Sets the missed due times to unknown and returns a warning, if no activation ran in the last part of the
-    /// recording from `began_ns` to `ended_ns`: the task may have ended, or hung. Pauses that ending takes are ignored.
+    /// Sets missed due times to unknown and returns a warning, if nothing ran at the end of the recording. It
+    /// went from `began_ns` to `ended_ns`: the task may have ended, or hung. Pauses that ending takes are
+    /// ignored.
     pub fn check_final_silence(&mut self, began_ns: i64, ended_ns: i64) -> Option<Warning> {
         let result = self.result.as_ref()?;
         let (first_ns, last_ns) = match result.executed {
@@ -376,8 +377,8 @@ impl TaskRun {
         }
     }
 
-    /// Returns true if its due times are its own: several starts may fall to one due time of a grid that was fitted to
-    /// them.
+    /// Returns true if its due times are its own, not a grid fitted to its starts. Several starts may fall to
+    /// one due time of such a grid.
     #[must_use]
     pub fn has_own_due_times(&self) -> bool {
         self.watched.is_none() && self.knows(Gap::Phase)
@@ -482,8 +483,8 @@ impl RunInfo {
         self.tasks.iter().find(|task| task.spec.name == name)
     }
 
-    /// Returns true if another tool measured it, whose output does not state how its tasks were scheduled, waited,
-    /// worked and overran: `tasks` holds defaults for these.
+    /// Returns true if another tool measured it. Its output does not state how its tasks were scheduled,
+    /// waited, worked and overran: `tasks` holds defaults for these.
     pub fn is_imported(&self) -> bool {
         self.bench == Bench::Import
     }
@@ -504,8 +505,8 @@ impl RunInfo {
         }
     }
 
-    /// The time all tasks were measured for: from the earliest first due time to the latest end. `None` where it would rest
-    /// on an assumed period or count, or where nothing ran. Tasks that never ran have no times.
+    /// Time from the earliest first due time to the latest end; `None` if no task with known times ran. Tasks
+    /// that never ran, and those with an assumed period or count, have no times.
     pub fn measured_ns(&self) -> Option<i64> {
         let known = |task: &&TaskRun| task.knows(Gap::Period) && task.knows(Gap::Count);
         let results = self.tasks.iter().filter(known).filter_map(|task| task.result.as_ref());

@@ -71,8 +71,8 @@ impl TimingStats {
         self.missed = self.missed.saturating_add(missed);
     }
 
-    /// Removes the quantities that a source leaves unknown, once all is counted: their distributions are empty then,
-    /// and missed due times are unknown.
+    /// Empties the distributions of quantities that a source leaves unknown, once all is counted. Missed due
+    /// times become unknown.
     pub fn drop_unknown(&mut self, unknown: &[Gap]) {
         let has = |gap| unknown.contains(&gap);
         if has(Gap::Execution) {
@@ -125,8 +125,8 @@ impl TimingStats {
         }
     }
 
-    /// Counts the next activations of the task: the same figures as [`TimingStats::push`] for each, several times
-    /// faster where nothing special happens.
+    /// Counts the next activations of the task, with the same figures as [`TimingStats::push`] for each.
+    /// Several times faster where nothing special happens.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let (blocks, rest) = activations.as_chunks::<BLOCK>();
         for block in blocks {
@@ -146,8 +146,8 @@ impl TimingStats {
         std::mem::replace(self, rest)
     }
 
-    /// Separates these figures from those before or after them, which are not adjacent in the trace: no differences
-    /// across the cuts.
+    /// Separates these figures from those before or after them: no differences across the cuts. These are not
+    /// adjacent in the trace.
     pub fn break_sequence(&mut self) {
         (self.previous_start_ns, self.previous_error_ns) = (None, None);
         (self.first_start_ns, self.first_error_ns) = (None, None);
@@ -217,8 +217,7 @@ impl TimingStats {
         }
     }
 
-    /// Returns one value per due time: latencies of those served, ages of those missed. `None` if the missed ones are
-    /// unknown.
+    /// One value per due time: latencies of those served, ages of those missed; `None` if these are unknown.
     pub fn corrected_latency(&self) -> Option<Distribution> {
         self.missed().exactly()?;
         let mut all = self.latency.clone();

@@ -29,15 +29,15 @@ struct Decimal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoUnit;
 
-fn too_large(text: &str) -> Error {
+fn too_large_error(text: &str) -> Error {
     Error::bad_use(format!("{text:?} is too large: times are below 292 years"))
 }
 
-fn zero(text: &str) -> Error {
+fn zero_period_error(text: &str) -> Error {
     Error::bad_use(format!("{text:?} gives a period of 0 ns: a period must be at least 1 ns"))
 }
 
-fn unknown_unit(text: &str, unit: &str, known: &str) -> Error {
+fn unknown_unit_error(text: &str, unit: &str, known: &str) -> Error {
     Error::bad_use(format!("{unit:?} in {text:?} is not a known unit")).remedy(format!("use {known}"))
 }
 
@@ -56,7 +56,7 @@ fn split_unit(text: &str) -> Result<(Decimal, &str), Error> {
         return Err(not_a_time());
     }
     if digits.len() > 30 {
-        return Err(too_large(text));
+        return Err(too_large_error(text));
     }
     let decimals = fraction.chars().filter(char::is_ascii_digit).count() as u32;
     let digits = digits.parse().map_err(|_| not_a_time())?;
@@ -78,10 +78,10 @@ fn split_unit(text: &str) -> Result<(Decimal, &str), Error> {
 /// A missing or unknown unit, an invalid number, digits below a nanosecond, or more than 292 years.
 /// A bare `0` needs no unit.
 pub fn parse_duration_ns(text: &str) -> Result<i64, Error> {
-    duration_ns(text, TIME_UNITS)
+    parse_ns(text, TIME_UNITS)
 }
 
-fn duration_ns(text: &str, known: &str) -> Result<i64, Error> {
+fn parse_ns(text: &str, known: &str) -> Result<i64, Error> {
     let (number, unit) = split_unit(text)?;
     if unit.is_empty() {
         let text = text.trim();
@@ -92,19 +92,19 @@ fn duration_ns(text: &str, known: &str) -> Result<i64, Error> {
         };
         return if number.digits == 0 { Ok(0) } else { Err(no_unit()) };
     }
-    let per = ns_per(unit).ok_or_else(|| unknown_unit(text, unit, known))?;
+    let per = ns_per(unit).ok_or_else(|| unknown_unit_error(text, unit, known))?;
     exact_ns(text, &number, per)
 }
 
 fn exact_ns(text: &str, number: &Decimal, per: i64) -> Result<i64, Error> {
     let scale = 10i128.pow(number.decimals);
-    let scaled = number.digits.checked_mul(i128::from(per)).ok_or_else(|| too_large(text))?;
+    let scaled = number.digits.checked_mul(i128::from(per)).ok_or_else(|| too_large_error(text))?;
     if scaled % scale != 0 {
         return Err(Error::bad_use(format!(
             "{text:?} is finer than a nanosecond: times are whole nanoseconds"
         )));
     }
-    i64::try_from(scaled / scale).map_err(|_| too_large(text))
+    i64::try_from(scaled / scale).map_err(|_| too_large_error(text))
 }
 
 /// Reads a period, as a time (`250us`) or as a rate (`4kHz`), into nanoseconds above zero.
@@ -188,14 +188,18 @@ impl FromStr for ExactPeriod {
             "kHz" | "khz" | "KHz" => 1_000,
             "MHz" => 1_000_000,
             _ => {
-                let period = duration_ns(rest, PERIOD_UNITS)?;
-                return if period > 0 && cycles == 1 { Ok(period.into()) } else { Err(zero(text)) };
+                let period = parse_ns(rest, PERIOD_UNITS)?;
+                return if period > 0 && cycles == 1 {
+                    Ok(period.into())
+                } else {
+                    Err(zero_period_error(text))
+                };
             }
         };
         if number.digits == 0 || cycles == 0 {
-            return Err(zero(text));
+            return Err(zero_period_error(text));
         }
-        let large = || too_large(text);
+        let large = || too_large_error(text);
         let denominator = number.digits.checked_mul(hz).ok_or_else(large)?;
         let numerator = 10i128
             .checked_pow(number.decimals)
@@ -204,7 +208,7 @@ impl FromStr for ExactPeriod {
         let divisor = greatest_common_divisor(numerator, denominator);
         let rounded = i64::try_from((numerator + denominator / 2) / denominator).map_err(|_| large())?;
         match [numerator / divisor, denominator / divisor].map(i64::try_from) {
-            _ if rounded == 0 => Err(zero(text)),
+            _ if rounded == 0 => Err(zero_period_error(text)),
             [Ok(numerator), Ok(denominator)] => Ok(ExactPeriod { numerator, denominator }),
             // More digits than any clock has.
             _ => Ok(rounded.into()),
@@ -234,13 +238,13 @@ pub fn parse_frequency_hz(text: &str) -> Result<u32, Error> {
         "kHz" | "khz" | "KHz" => 1_000,
         "MHz" => 1_000_000,
         _ => {
-            return Err(unknown_unit(text, unit, FREQUENCY_UNITS));
+            return Err(unknown_unit_error(text, unit, FREQUENCY_UNITS));
         }
     };
-    let scaled = number.digits.checked_mul(per).ok_or_else(|| too_large(text))?;
+    let scaled = number.digits.checked_mul(per).ok_or_else(|| too_large_error(text))?;
     let scale = 10i128.pow(number.decimals);
     match u32::try_from(scaled / scale) {
-        Ok(0) => Err(zero(text)),
+        Ok(0) => Err(zero_period_error(text)),
         Ok(hz) if scaled % scale == 0 => Ok(hz),
         Ok(_) => Err(Error::bad_use(format!("{text:?} is not a whole number of hertz"))),
         Err(_) => Err(Error::bad_use(format!("{text:?} is too large: frequencies are below 4.29 GHz"))),

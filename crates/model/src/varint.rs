@@ -42,7 +42,7 @@ pub fn take_signed(input: &mut &[u8]) -> Option<i64> {
     Some((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
 }
 
-/// Takes a number that fits a smaller type.
+/// Takes a number that fits a smaller type; `None` if it does not.
 #[inline]
 pub fn take_as<T: TryFrom<u64>>(input: &mut &[u8]) -> Option<T> {
     T::try_from(take(input)?).ok()

@@ -113,7 +113,7 @@ pub struct Probability {
 }
 
 impl Probability {
-    /// The nearest one that can be stored; `None` unless it then lies strictly between 0 and 1.
+    /// The nearest probability that can be stored; `None` unless it then lies strictly between 0 and 1.
     pub fn new(p: f64) -> Option<Self> {
         let billionths = (p * 1e9).round();
         (1.0..1e9).contains(&billionths).then_some(Probability { billionths: billionths as u32 })

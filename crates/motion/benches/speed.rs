@@ -29,7 +29,7 @@ fn best_of_three(mut work: impl FnMut()) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-fn stepper() {
+fn time_stepper() {
     let motor: Motor = catalog::find_device("as1050", None).expect("shipped");
     let facts = AxisFacts { voltage_v: Some(48.0), microsteps: Some(10), ..AxisFacts::default() };
     let axis = Axis::new(motor, None, facts).expect("valid");
@@ -51,7 +51,7 @@ fn stepper() {
     }
 }
 
-fn servo() {
+fn time_servo() {
     let (period_ns, count) = (1_000_000, 1_000_000);
     let mut random = 1u64;
     let mut free_ns = 0;
@@ -83,9 +83,9 @@ fn servo() {
 
 fn main() {
     if std::env::args().any(|a| a == "servo") {
-        servo();
+        time_servo();
         return;
     }
-    stepper();
-    servo();
+    time_stepper();
+    time_servo();
 }

@@ -18,7 +18,7 @@ fn x(time: i64) -> f64 {
 }
 
 /// A job from its start to its end; a circle where it samples, a triangle where its output goes out.
-fn job(svg: &mut String, job: &Job, top: f64) -> std::fmt::Result {
+fn draw_job(svg: &mut String, job: &Job, top: f64) -> std::fmt::Result {
     let (start, end) = (x(job.start_ns), x(job.end_ns));
     let fill = if job.killed { "#f5b7b1" } else { "#aed6f1" };
     writeln!(
@@ -28,16 +28,16 @@ fn job(svg: &mut String, job: &Job, top: f64) -> std::fmt::Result {
     )?;
     writeln!(svg, "<circle cx=\"{start:.1}\" cy=\"{}\" r=\"3.5\" fill=\"#1f618d\"/>", top + 11.0)?;
     if job.killed {
-        return text(svg, (start + end) / 2.0, top + 15.0, "middle", "#922b21", "killed");
+        return draw_text(svg, (start + end) / 2.0, top + 15.0, "middle", "#922b21", "killed");
     }
-    triangle(svg, end, top - 8.0)
+    draw_triangle(svg, end, top - 8.0)
 }
 
-fn triangle(svg: &mut String, x: f64, y: f64) -> std::fmt::Result {
+fn draw_triangle(svg: &mut String, x: f64, y: f64) -> std::fmt::Result {
     writeln!(svg, "<path d=\"M{:.1} {y} h10 l-5 9 z\" fill=\"#1e8449\"/>", x - 5.0)
 }
 
-fn text(svg: &mut String, x: f64, y: f64, anchor: &str, fill: &str, text: &str) -> std::fmt::Result {
+fn draw_text(svg: &mut String, x: f64, y: f64, anchor: &str, fill: &str, text: &str) -> std::fmt::Result {
     writeln!(
         svg,
         "<text x=\"{x:.1}\" y=\"{y}\" font-size=\"12\" text-anchor=\"{anchor}\" fill=\"{fill}\">{text}</text>"
@@ -45,11 +45,11 @@ fn text(svg: &mut String, x: f64, y: f64, anchor: &str, fill: &str, text: &str) 
 }
 
 /// The jobs under an action, the due times and the cycles below them.
-fn lane(svg: &mut String, policy: OverrunPolicy, name: &str, top: f64) -> std::fmt::Result {
+fn draw_lane(svg: &mut String, policy: OverrunPolicy, name: &str, top: f64) -> std::fmt::Result {
     let mut replay = Replay::new(policy, 1_000);
     let jobs: Vec<Job> = WORKS.iter().map(|work| replay.next_job(0, *work, false)).collect();
     let end = SHOWN * 1_000;
-    text(svg, 8.0, top + 13.0, "start", "#333", name)?;
+    draw_text(svg, 8.0, top + 13.0, "start", "#333", name)?;
     writeln!(svg, "<path d=\"M{:.1} {} H{:.1}\" stroke=\"#999\"/>", x(0), top + 22.0, x(end))?;
     let served = |due: i64| jobs.iter().any(|job| job.due_ns == due);
     // On a grid that restarts, the due times follow the jobs.
@@ -66,10 +66,10 @@ fn lane(svg: &mut String, policy: OverrunPolicy, name: &str, top: f64) -> std::f
             top - 8.0
         )?;
         if !served(due) {
-            text(svg, x(due), top - 12.0, "middle", stroke, "missed")?;
+            draw_text(svg, x(due), top - 12.0, "middle", stroke, "missed")?;
         }
     }
-    jobs.iter().filter(|j| j.end_ns <= end).try_for_each(|j| job(svg, j, top))?;
+    jobs.iter().filter(|j| j.end_ns <= end).try_for_each(|j| draw_job(svg, j, top))?;
     // A cycle goes from a job that starts when it is due to the next such.
     let turns: Vec<i64> = jobs.iter().filter(|j| j.start_ns == j.due_ns).map(|j| j.due_ns).collect();
     for cycle in turns.windows(2).filter(|cycle| cycle[1] <= end) {
@@ -85,12 +85,12 @@ fn lane(svg: &mut String, policy: OverrunPolicy, name: &str, top: f64) -> std::f
     Ok(())
 }
 
-fn picture() -> Result<String, std::fmt::Error> {
+fn draw_picture() -> Result<String, std::fmt::Error> {
     let mut svg = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 320\" font-family=\"sans-serif\" role=\"img\" \
          aria-label=\"A late job under four overrun actions\">\n<rect width=\"760\" height=\"320\" fill=\"#fff\"/>\n",
     );
-    text(&mut svg, LEFT, 20.0, "start", "#333", "due times, a period apart")?;
+    draw_text(&mut svg, LEFT, 20.0, "start", "#333", "due times, a period apart")?;
     let lanes = [
         (OverrunPolicy::Skip, "skip"),
         (OverrunPolicy::CatchUp, "catch-up"),
@@ -98,22 +98,22 @@ fn picture() -> Result<String, std::fmt::Error> {
         (OverrunPolicy::Kill, "kill"),
     ];
     for ((policy, name), place) in lanes.into_iter().zip(0u8..) {
-        lane(&mut svg, policy, name, 46.0 + 62.0 * f64::from(place))?;
+        draw_lane(&mut svg, policy, name, 46.0 + 62.0 * f64::from(place))?;
     }
     let y = 304.0;
     writeln!(svg, "<circle cx=\"96\" cy=\"{}\" r=\"3.5\" fill=\"#1f618d\"/>", y - 4.0)?;
-    text(&mut svg, 104.0, y, "start", "#333", "sample")?;
-    triangle(&mut svg, 172.0, y - 9.0)?;
-    text(&mut svg, 182.0, y, "start", "#333", "its output, and the controller's new state")?;
+    draw_text(&mut svg, 104.0, y, "start", "#333", "sample")?;
+    draw_triangle(&mut svg, 172.0, y - 9.0)?;
+    draw_text(&mut svg, 182.0, y, "start", "#333", "its output, and the controller's new state")?;
     for (at, stroke, what) in [(442.0, "#b9770e", "a cycle with a late job"), (637.0, "#bbb", "in time")] {
         writeln!(svg, "<path d=\"M{at} {} h30\" stroke=\"{stroke}\" stroke-width=\"2.5\"/>", y - 4.0)?;
-        text(&mut svg, at + 36.0, y, "start", "#333", what)?;
+        draw_text(&mut svg, at + 36.0, y, "start", "#333", what)?;
     }
     svg.push_str("</svg>\n");
     Ok(svg)
 }
 
 fn main() -> Result<(), std::fmt::Error> {
-    print!("{}", picture()?);
+    print!("{}", draw_picture()?);
     Ok(())
 }

@@ -49,7 +49,7 @@ impl Batches {
         Ok(Batches { run: run.clone(), tasks: tasks.to_vec(), schema, part: 0, ready: VecDeque::new() })
     }
 
-    /// Reads the next part.
+    /// Reads the next part of the run into record batches.
     fn read_part(&mut self) -> Result<(), ArrowError> {
         let Batches { run, tasks, schema, part, ready } = self;
         let mut outcome = Ok(());

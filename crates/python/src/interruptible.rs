@@ -12,8 +12,8 @@ use crate::error::OrRaise;
 /// Longest time that Ctrl-C waits.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Does the work on a thread of its own without Python's lock. Where Python raises meanwhile, as at Ctrl-C, the work is left
-/// alone, and ends by itself: it only reads.
+/// Does the work on a thread of its own without Python's lock, unless Python raises, as at Ctrl-C. Then the
+/// work is left alone, and ends by itself: it only reads.
 pub(crate) fn run_interruptibly<T: Send + 'static, E: Display + Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, E> + Send + 'static,

@@ -67,7 +67,7 @@ impl Loop {
         }
     }
 
-    /// Ends the activation that runs, if one does, and waits for the next. `None` once the loop has come to its end, and in a
+    /// Ends the activation that runs, if any, and waits for the next; `None` at the loop's end. Also in a
     /// child of the process that made it.
     pub fn wait(&mut self) -> Option<BegunActivation> {
         if !self.shared.is_original_process() {
@@ -87,8 +87,9 @@ impl Loop {
         Some(begun)
     }
 
-    /// Begins the work of the running activation only now, as after a wait for an interpreter's lock: the time until
-    /// now is part of its latency. Returns the new start, in nanoseconds of CLOCK_MONOTONIC.
+    /// Begins the work of the running activation only now; returns the new start in ns, `None` if none runs.
+    /// As after a wait for an interpreter's lock: the time until now is part of its latency. Times are of
+    /// CLOCK_MONOTONIC.
     pub fn begin_work_now(&mut self) -> Option<i64> {
         self.open.as_mut().map(|open| self.task.begin_work_now(open))
     }

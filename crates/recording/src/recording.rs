@@ -23,9 +23,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins a run of tasks such as `name=base,period=25us; name=servo,period=1ms`, recorded in a new file or not at all;
-    /// `tool` is who measures, with its version. A task with `due=fitted` is a probe's, whose due times are found in its starts
-    /// when they are recorded, and its period, too, where it has none.
+    /// Begins a run of tasks, recorded in a new file or not at all. Tasks are such as `name=base,period=25us;
+    /// name=servo,period=1ms`; `tool` is who measures, with its version. A task with `due=fitted` is a
+    /// probe's, whose due times are found in its starts when they are recorded, and its period, too, where it
+    /// has none.
     ///
     /// # Errors
     /// The tasks cannot be understood, are none or of the same name, or are fitted and not recorded; the file exists or cannot

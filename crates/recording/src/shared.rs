@@ -99,8 +99,8 @@ impl Shared {
         }
     }
 
-    /// Returns true in the process that began the run: in a child of fork(2) nobody writes its file, and its locks may
-    /// be held for ever.
+    /// Returns true in the process that began the run, false in a child of fork(2). There nobody writes its
+    /// file, and its locks may be held for ever.
     pub(crate) fn is_original_process(&self) -> bool {
         self.process == origin::fork_count()
     }

@@ -127,7 +127,7 @@ fn never_late_text(s: &Summary, latest_ns: i64) -> String {
     }
 }
 
-/// Bound that most values keep.
+/// Text on the latencies that half and 99.9 % of the values do not exceed.
 fn typical_text(s: &Summary) -> String {
     let within = |share: &str, ns: i64| match ns {
         ..0 => format!("{share} at least {} early", time(-ns as f64)),

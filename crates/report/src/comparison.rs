@@ -109,7 +109,7 @@ fn mismatch_pieces(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
         .collect()
 }
 
-/// Each run against the first, and folded behind that each run's own intervals.
+/// Table of the runs; folded behind it, differences from the first and each run's own intervals.
 fn run_comparison_pieces(task: &str, comparison: &Comparison) -> Vec<Piece> {
     let Some(first) = comparison.runs.first() else { return Vec::new() };
     let mut details: Vec<Piece> =
@@ -154,7 +154,7 @@ fn interval_cells(statistic: Statistic, interval: Option<[f64; 2]>) -> [Cell; 2]
     interval.map_or([Cell::Nothing, Cell::Nothing], |both| both.map(|value| figure_cell(statistic, value)))
 }
 
-/// The figures of a run with the intervals that hold them for such runs.
+/// A run's figures with their confidence intervals.
 fn estimates_table(run: &ComparedRun) -> Piece {
     let known = |ns: Option<i64>| ns.map_or("-".into(), |ns| time(ns as f64));
     let row = |e: &Estimate| {

@@ -244,7 +244,7 @@ fn margin_pieces(trial: &CompensationTrial) -> Vec<Piece> {
     ]
 }
 
-/// The way to use, and its limits.
+/// Recommends a wake method and margin, with the polling and late starts to expect.
 fn recommendation_pieces(trial: &CompensationTrial) -> Vec<Piece> {
     let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
         return Vec::new();

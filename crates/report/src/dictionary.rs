@@ -63,14 +63,14 @@ fn add_table(name: &str, table: toml::Value, tables: &mut Tables) {
     }
 }
 
-/// Tables whose names begin so, with the rest of their names.
+/// Tables whose names begin with `prefix`, each with the rest of its name.
 pub(crate) fn tables_below(
     prefix: &'static str,
 ) -> impl Iterator<Item = (&'static str, &'static BTreeMap<String, String>)> {
     TABLES.iter().filter_map(move |(name, table)| Some((name.strip_prefix(prefix)?, table)))
 }
 
-/// Text of the entry of this name in a table.
+/// Text of the entry of this name in a table; `None` if there is none.
 pub fn entry(table: &str, name: &str) -> Option<&'static str> {
     TABLES.get(table)?.get(name).map(String::as_str)
 }
@@ -80,12 +80,12 @@ pub(crate) fn serialized_name(value: &impl Serialize) -> String {
     json::to_value(value).as_str().unwrap_or_default().to_owned()
 }
 
-/// Text of a value that serialises to a name in this table.
+/// Text of a value that serialises to a name in this table; `unknown` for another.
 pub(crate) fn display_text(table: &str, value: &impl Serialize) -> &'static str {
     entry(table, &serialized_name(value)).unwrap_or("unknown")
 }
 
-/// The quantities of an event: its fields; its name alone where it has none.
+/// Serialised fields of an event; its name alone where it has none.
 pub(crate) fn event_fields(event: &impl Serialize) -> Map<String, Value> {
     match json::to_value(event) {
         Value::Object(fields) => fields,
@@ -103,7 +103,7 @@ pub(crate) fn event_sentence(table: &str, event: &impl Serialize) -> String {
     sentence_from_fields(table, &event_fields(event))
 }
 
-/// The sentence of an event by its fields, some of which may be put into other words.
+/// Sentence of the entry that one of these fields names, with the others filled in.
 pub(crate) fn sentence_from_fields(table: &str, fields: &Map<String, Value>) -> String {
     let name = NAMES.iter().find_map(|name| fields.get(*name)?.as_str());
     sentence(table, name.unwrap_or_default(), fields)
@@ -116,8 +116,9 @@ pub(crate) fn sentence(table: &str, name: &str, quantities: &Map<String, Value>)
     })
 }
 
-/// A quantity in a form: `yes|no` for what is true or false, `?one/many` by the number of things, `+up/down` by a sign,
-/// the table that has its words, or the thing that it counts.
+/// Writes a value in the form that a template asks for; `None` if it is null or of another kind. Forms are `yes|no` for
+/// what is true or false, `?one/many` by the number of things, `+up/down` by a sign, the table that has its words, or
+/// the thing that it counts.
 fn format_quantity(value: &Value, form: &str) -> Option<String> {
     let whole = || value.as_u64().or(value.as_f64().map(|number| number.round() as u64)).unwrap_or_default();
     let choice = |mark: char| form.strip_prefix(mark).and_then(|both| both.split_once('/'));
@@ -169,7 +170,7 @@ fn item_count(value: &Value) -> usize {
     }
 }
 
-/// A text with its quantities, each by its name and form; where one is unknown, its name stays.
+/// Fills in each `{name:form}`; of a part `[known||other]`, `known` if all its quantities are.
 pub(crate) fn fill_template(text: &str, quantity: &dyn Fn(&str, &str) -> Option<String>) -> String {
     let Some((before, rest)) = text.split_once('[') else { return substitute(text, quantity).0 };
     let (part, after) = rest.split_once(']').unwrap_or((rest, ""));

@@ -24,7 +24,7 @@ impl FileAnswer {
         analysis.conclusion().map(|conclusion| FileAnswer { path: path.into(), conclusion, deciding })
     }
 
-    /// Fitness for the purpose that was asked for.
+    /// Fitness for the requested purpose; `None` if none was requested.
     #[must_use]
     pub fn requested_fitness(&self) -> Option<Fitness> {
         self.conclusion.asked.then_some(self.conclusion.fitness)

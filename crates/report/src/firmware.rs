@@ -153,7 +153,7 @@ pub(crate) fn firmware_conclusion<'a>(
     })
 }
 
-/// The largest reason for late starts of a firmware's pin, in a sentence: another period than asked for, else what disturbs it.
+/// Sentence on what makes a firmware's pin late: its own period, else the worst disturbance. `None` without pins.
 pub(crate) fn main_disturbance_sentence(run: &RunInfo) -> Option<String> {
     let report = run.firmware.as_ref()?;
     let pin = report.pins.iter().max_by_key(|pin| pin.disturbed.first().map(|by| by.worst_cycles))?;
@@ -168,13 +168,13 @@ pub(crate) fn main_disturbance_sentence(run: &RunInfo) -> Option<String> {
     })
 }
 
-/// The largest error of a period.
+/// The largest error of a period, too long or too short.
 fn largest_period_error_ns(summary: &Summary) -> i64 {
     let error = &summary.period_error;
     error.max_ns.unwrap_or_default().max(-error.min_ns.unwrap_or_default())
 }
 
-/// A bound that holds: whole microseconds above the largest value.
+/// The next whole microsecond above, as a bound that holds.
 fn round_up_to_microseconds(ns: i64) -> i64 {
     (ns / 1_000 + 1) * 1_000
 }
@@ -236,7 +236,7 @@ fn nearby_usual_period_ns(own_ns: f64) -> Option<i64> {
     NEAR.contains(&off(near)).then(|| near.round() as i64)
 }
 
-/// Deviation of starts from a requested grid.
+/// Deviation of the last start from a requested grid; empty without one.
 fn grid_drift_sentence(pin: &PinReport, result: &TaskResult) -> String {
     let length_ns = (result.last_end_ns - result.first_due_ns).max(1) as f64;
     match pin.drift_ns {

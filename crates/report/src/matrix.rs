@@ -78,8 +78,8 @@ fn cell_warnings(index: &MatrixIndex) -> Vec<String> {
     all
 }
 
-/// Cells to measure and the time that takes, and whether it exceeds the budget; each cell takes `overhead_ns` more than its
-/// length.
+/// Number of cells and time to measure them, with a warning if that exceeds the budget. Each cell takes `overhead_ns`
+/// more than its length.
 pub fn plan_sentence(index: &MatrixIndex, overhead_ns: i64, budget_ns: i64, folder: &Path) -> String {
     let longer = match remaining_ns(index, overhead_ns) > budget_ns as f64 {
         true => format!(
@@ -151,7 +151,7 @@ pub fn observation_sentence(question: &str, found: &Observation) -> String {
     format!("{question} {answer}: {compared} by a factor of {:.2} ({interval}, {values})", found.factor)
 }
 
-/// `servo on CPU 1 and base on CPU 2`, or `both on CPU 1`.
+/// Writes a placement as `servo on CPU 1 and base on CPU 2`, or `both on CPU 1`.
 fn placement_text(tasks: &[String], cpus: &[u16]) -> String {
     match (tasks, cpus) {
         ([_], [cpu]) => format!("CPU {cpu}"),
@@ -303,7 +303,7 @@ fn result_charts(result: &MatrixResult) -> Vec<Chart> {
     charts(&result.matrix, CellStatistic::Max, &caption)
 }
 
-/// The heat maps as a picture.
+/// Draws the heat maps of the cells' largest latencies.
 pub fn drawing(result: &MatrixResult) -> Drawing {
     Drawing::new(&result_charts(result))
 }

@@ -3,7 +3,7 @@
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Results of two computations, the second on another processor where a thread can be made.
+/// Runs two computations at once, the second in a thread if one can be made; returns both results.
 pub(crate) fn run_in_parallel<A, B: Send>(
     first: impl FnOnce() -> A,
     second: impl Fn() -> B + Sync,

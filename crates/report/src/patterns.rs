@@ -113,7 +113,7 @@ fn pattern_sentences(run: &RunInfo, tasks: &[TaskAnalysis]) -> Vec<String> {
     found
 }
 
-/// The patterns of each task on the page, with the clusters that the histogram has boxes around.
+/// Sentences on the patterns of each task for the page, with a table of clusters; `None` without tasks.
 pub(crate) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut pieces = Vec::new();
     for named in tasks(runs) {

@@ -71,7 +71,7 @@ fn section(pieces: Vec<Piece>) -> Section {
     )
 }
 
-/// One row for each of many tasks: the largest so far, upper limits of quantiles, and the bound; the latest on top.
+/// A row for each of many tasks, the latest first: maximum, quantile limits, bound; `None` for few tasks.
 fn task_table(tasks: &[TaskOutlook]) -> Option<Table> {
     let predicted: Option<Vec<(&str, &Prediction)>> =
         tasks.iter().map(|of| Some((of.task.as_str(), of.prediction.as_ref()?))).collect();
@@ -268,7 +268,7 @@ fn caveat_sentence(caveat: &PredictionCaveat, facts: &Facts) -> String {
     }
 }
 
-/// The largest latencies against their frequency, and the bound at the horizon.
+/// Chart of the largest latencies by frequency, and of the bound; `None` without single latencies.
 fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     let facts = &prediction.facts;
     let largest = &prediction.largest_ns;

@@ -6,8 +6,7 @@ use std::borrow::Cow;
 /// The backgrounds of tables, from good to bad (256-colour palette).
 pub(crate) const SHADE_CODES: [u8; 5] = [78, 148, 220, 208, 203];
 
-/// True if a character acts on the terminal instead of being visible: it moves the cursor, rings, clears, or
-/// changes the direction of the text after it.
+/// True if a character acts on the terminal, or changes the direction of the text after it.
 fn is_terminal_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -33,8 +32,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escape_where(text, is_terminal_control)
 }
 
-/// A drawing or page without control characters, which XML cannot hold and HTML should not. Escapes are those of
-/// strings in JSON and JavaScript.
+/// Escapes control characters of a drawing or page, but for line feeds and tabs, as JSON does. XML cannot hold them,
+/// and HTML should not.
 pub fn printable_drawing(text: &str) -> Cow<'_, str> {
     escape_where(text, |c| is_terminal_control(c) && !matches!(c, '\n' | '\t'))
 }
@@ -58,7 +57,7 @@ pub fn escape_markup(text: &str) -> Cow<'_, str> {
     Cow::Owned(markup)
 }
 
-/// A name in a table that others read, in which a tab may end a cell.
+/// A name without tabs and control characters, for tables that other programs read.
 pub fn printable_name(text: &str) -> String {
     printable_drawing(text).replace('\t', " ")
 }
@@ -92,8 +91,8 @@ pub fn to_ascii(text: &str) -> String {
     plain
 }
 
-/// Output whose control characters are escaped, except line feeds and the colours of this program. Escapes are those of strings in JSON,
-/// the only place where such characters can be in JSON.
+/// Escapes control characters as JSON does, except line feeds, tabs and this program's colours. Only in its strings can
+/// JSON have such characters.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     let harmful = |c: char| is_terminal_control(c) && !matches!(c, '\n' | '\t');
     if !text.contains(harmful) {
@@ -114,8 +113,8 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Length of the code of one of this program's colours at the beginning of a text, 0 if there is none: other
-/// codes might hide the text after them.
+/// Length of the code of this program's colours that a text begins with, 0 if there is none. Other codes might hide the
+/// text after them.
 fn colour_code_length(text: &str) -> usize {
     let code = text.strip_prefix("\x1b[").and_then(|rest| rest.split_once('m'));
     let is_shade = |number: &str| SHADE_CODES.iter().any(|shade| number == shade.to_string());

@@ -38,7 +38,7 @@ pub fn measurement_progress_line(so_far: &MeasurementProgress, purpose: Option<&
     text + &format!(", {} missed", count(missed))
 }
 
-/// Cuts a line between its parts to fit these columns, or appends the hint for Ctrl-C where there is room: a longer line would
+/// Cuts a line between its parts to fit these columns; adds the hint for Ctrl-C if there is room. A longer line would
 /// break, and the next one could not replace it.
 pub fn trim_progress_line(line: &str, columns: usize) -> String {
     let whole = line.chars().take(columns).collect::<String>();
@@ -49,7 +49,7 @@ pub fn trim_progress_line(line: &str, columns: usize) -> String {
     whole + if has_room { CTRL_C_HINT } else { "" }
 }
 
-/// Deciding quantity of a purpose, as measured so far, with its limit.
+/// Deciding quantity of a purpose, as measured so far, with its limit; `None` without a purpose or values.
 fn limit_text(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> Option<String> {
     let limit = purpose?.limits.first()?;
     let seen = |task: &TaskProgress| {

@@ -65,7 +65,7 @@ fn limits_text(decision: &DecidingFigure) -> String {
     }
 }
 
-/// The measured value that decides.
+/// Text of the measured value that decides, with its measure.
 fn deciding_value(decision: &DecidingFigure, tasks: usize) -> String {
     let DecidingFigure { task, measured, at_most, limit, .. } = decision;
     let of = if tasks > 1 { format!(" of {task}") } else { String::new() };
@@ -86,8 +86,7 @@ fn unseen_share_text(decision: &DecidingFigure) -> String {
     })
 }
 
-/// Fitness for each purpose, the worst first: the deciding value, and its limits. `None` for a single
-/// purpose, which the conclusion covers.
+/// Table of the fitness for each purpose, the worst first; `None` for one, which the conclusion covers.
 pub(crate) fn purpose_table(verdict: &Verdict) -> Option<Piece> {
     let judged = verdict.purposes.iter().filter_map(|of| Some((of, of.decided_by.as_ref()?)));
     let mut judged: Vec<(&PurposeVerdict, &DecidingFigure)> = judged.collect();

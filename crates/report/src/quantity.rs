@@ -24,8 +24,7 @@ pub fn table_name(quantity: Quantity) -> &'static str {
     names(quantity)[1]
 }
 
-/// Names of the shown quantities in options, for help and errors: `latency, corrected, period, cycle,
-/// execution`.
+/// Names of the shown quantities in options: `latency, corrected, period, cycle, execution`.
 pub fn option_names() -> String {
     Quantity::SHOWN.map(|quantity| names(quantity)[2]).join(", ")
 }

@@ -7,7 +7,7 @@ use jitterlab_model::warning::Warning;
 use crate::warnings::warning_sentence;
 use crate::words::{count, list, plural};
 
-/// Contents of the run file, missing data, and whether the journal is still there.
+/// Message about a recovered run: its size, its damaged parts, and its journal if that is kept.
 pub fn recovery_text(
     run: &Path,
     rows: u64,
@@ -26,8 +26,8 @@ pub fn recovery_text(
     text
 }
 
-/// Restoration for each process that is gone: its number, the changes undone, and the failures. Then the
-/// number of kernel event recordings that were ended, and the things removed.
+/// Message about what was restored for each process that is gone, and what else was removed. A process has its number,
+/// the changes undone, and the failures.
 pub fn restoration_text<'a>(
     processes: impl Iterator<Item = (u32, usize, &'a [String])>,
     recordings: usize,
@@ -49,7 +49,7 @@ pub fn restoration_text<'a>(
     if text.is_empty() { "nothing to restore\n".into() } else { text }
 }
 
-/// Message where processes that are gone have left the machine changed.
+/// Message that killed processes left the machine changed, and how to put it back.
 pub fn restore_hint(processes: &[u32]) -> String {
     let processes: Vec<String> = processes.iter().map(ToString::to_string).collect();
     let noun = if processes.len() == 1 { "process" } else { "processes" };

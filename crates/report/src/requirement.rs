@@ -54,7 +54,7 @@ pub(crate) fn fitness(outcome: Outcome) -> Fitness {
     }
 }
 
-/// A test case for each requirement of each task.
+/// JUnit XML with a test case for each requirement of each task.
 pub fn junit(suite: &str, decided: &Outlook) -> String {
     junit::test_suite_xml(suite, &[], &test_cases(decided))
 }
@@ -77,7 +77,7 @@ pub(crate) fn evidence_sentence(task: &str, result: &RequirementResult) -> Strin
     }
 }
 
-/// Time to run in support of a claim.
+/// Evidence on a claim so far, and the length of a run that would support it.
 pub fn claim_sentence(task: &str, plan: &ClaimPlan) -> String {
     let claimed = &plan.now.requirement.text;
     format!("claim on {task}: {claimed}: {}. {}", evidence_clause(&plan.now), longer_run_sentence(plan))
@@ -92,7 +92,7 @@ fn outcome_word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Number of values that broke it, and their possible share.
+/// Clause on the number of values that broke a requirement, and their possible share.
 fn evidence_clause(result: &RequirementResult) -> String {
     let (required, seen) = (&result.requirement, result.evidence);
     let upper = share(result.share_limits[1]);
@@ -140,7 +140,7 @@ fn deciding_fact(result: &RequirementResult) -> String {
     }
 }
 
-/// Assumption behind the limits.
+/// Confidence of the limits, and the assumption behind it.
 fn basis_text(result: &RequirementResult) -> String {
     match result.basis {
         LimitBasis::Bursts { effective } => {

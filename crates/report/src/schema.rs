@@ -3,9 +3,8 @@
 /// As it was made of the types and is shipped.
 pub const SCHEMA_TEXT: &str = include_str!("schema.json");
 
-/// The JSON Schema of a [`Document`](crate::document::Document) with its `result`, made of the types;
-/// [`SCHEMA_TEXT`] must be equal to it. It describes the fields for scripts; a field that a type leaves out
-/// (`schemars(skip)`) is printed as well, and may change.
+/// Generates the JSON Schema of a document with its `result`, which [`SCHEMA_TEXT`] must be equal to. A field that a
+/// type leaves out (`schemars(skip)`) is printed as well, and may change.
 #[cfg(feature = "schema")]
 pub fn schema() -> schemars::Schema {
     use schemars::generate::SchemaSettings;

@@ -126,7 +126,7 @@ impl Piece {
         Piece::Table(Table::new(caption, header, rows))
     }
 
-    /// Pieces behind a summary.
+    /// Pieces folded behind a summary.
     pub fn details(summary: impl Into<String>, pieces: Vec<Piece>) -> Piece {
         Piece::Details { summary: summary.into(), pieces }
     }

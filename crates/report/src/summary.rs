@@ -128,7 +128,7 @@ pub(crate) fn main_tables(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&M
     verdict.and_then(purpose::purpose_table).into_iter().chain(extremes).chain([figures]).collect()
 }
 
-/// The largest latency of a task, or else the largest error of its period.
+/// The largest latency of a task, or else the largest error of its period; `None` if both are unknown.
 fn worst_ns(summary: &Summary) -> Option<i64> {
     let error = &summary.period_error;
     summary.latency.max_ns.or_else(|| Some(error.max_ns?.max(-error.min_ns?)))
@@ -140,8 +140,8 @@ fn name_with_cpu(task: &TaskRun, with_cpu: bool) -> String {
     cpu.map_or(task.spec.name.clone(), |cpu| format!("{}, CPU {cpu}", task.spec.name))
 }
 
-/// Names and worst values of the best and the worst task, of those that are named as the worst is: stages of one activation are not held against each
-/// other.
+/// Names the best and the worst task with their largest values; `None` if these are not sure. Stages of one activation
+/// are not held against each other: the best is among those that are named as the worst is.
 fn best_and_worst_note(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
     let kind = |task: &TaskRun| task.spec.name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let (worst, of_worst) = sorted.last()?;
@@ -235,8 +235,7 @@ fn missed_text(summary: &Summary) -> String {
     format!("{missed}{of_missed}{lost}")
 }
 
-/// Warnings, findings (`found`) and caveats about the figures; those that could change the verdict come
-/// first.
+/// Notes of warnings, then findings (`found`), then caveats about the figures.
 pub(crate) fn note_pieces(info: &RunInfo, tasks: &[&MeasuredTask], found: Vec<String>) -> Vec<Piece> {
     let caveats = distinct_clauses(tasks.iter().flat_map(|task| &task.caveats));
     let grave: Vec<&Warning> = info.warnings.iter().filter(|of| **of != Warning::NoChecksums).collect();
@@ -310,8 +309,7 @@ fn percentile_cell(ns: Known<i64>) -> Cell {
     }
 }
 
-/// Histograms of the latencies of some tasks; for many tasks only of the first and the last by their largest
-/// values.
+/// Histograms of the tasks' latencies, of many tasks only those with the least and largest maximum.
 pub(crate) fn histogram_pieces(tasks: &[&MeasuredTask]) -> Vec<Piece> {
     let (mut shown, unknown): (Vec<&MeasuredTask>, Vec<&MeasuredTask>) =
         tasks.iter().partition(|task| has_shape(task));
@@ -332,7 +330,7 @@ fn has_shape(task: &MeasuredTask) -> bool {
     task.latency_histogram().has_shape() && !task.summary.unknown.contains(&Gap::Unit)
 }
 
-/// Histogram of a task's latencies, if it is known.
+/// Histogram of a task's latencies; `None` if their distribution or unit is unknown.
 fn histogram_piece(task: &MeasuredTask, height: u32) -> Option<Piece> {
     let (name, latency) = (&task.summary.task, task.latency_histogram());
     if !has_shape(task) {

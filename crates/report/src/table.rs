@@ -12,9 +12,8 @@ const PROSE_CHARACTERS: usize = 28;
 /// No column of words gets narrower than this.
 const MIN_PROSE_COLUMNS: usize = 16;
 
-/// Fits a table into at most `widest` columns of the terminal: less important columns go first, then words
-/// are broken within their column, then the table is turned. If all of that is not enough, each row gets
-/// lines of its own if `everything` is set; otherwise the last columns go.
+/// Text of a table in at most `widest` columns: drops columns, breaks words, or turns the table if needed. If all of
+/// that is not enough, each row gets lines of its own if `everything` is set; otherwise the last columns go.
 pub(crate) fn fit_table(
     table: &Table,
     widest: usize,
@@ -92,7 +91,7 @@ impl Grid {
         widths
     }
 
-    /// Widths that fit, those of words smaller than they would like to be where that is needed.
+    /// Column widths that fit, narrower for columns of words if needed; `None` if none fit.
     fn fitted_widths(&self, widest: usize) -> Option<Vec<usize>> {
         let mut widths = self.natural_widths();
         let gaps = 2 * widths.len();

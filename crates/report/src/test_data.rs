@@ -11,7 +11,7 @@ pub(crate) fn shown_pieces(pieces: Vec<Piece>) -> String {
     section.text(Terminal { columns: 80, ascii: false, colour: false })
 }
 
-/// A task every millisecond that started each time this long after its due time, and did nothing.
+/// Statistics of a task of 1 ms whose starts were this late one after the other, and which did nothing.
 pub(crate) fn timing_stats(latencies_ns: &[i64]) -> TimingStats {
     let mut stats = TimingStats::new(1_000_000);
     for (index, latency_ns) in (0..).zip(latencies_ns) {

@@ -41,7 +41,7 @@ pub const HELP: &str = "Print this message or the help of the given subcommand(s
 pub const COMMON_RULES: &str = "Most commands take --brief, --details, --json, --color WHEN and --ascii.
 Exit status: 0 answered, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a signal ended a measurement early, with what was measured until then kept.";
 
-/// Answer to a word that a command does not take: the option that takes it, with a command that has it.
+/// Suggests the option for a word that a command does not take, as a question; `None` for unknown words.
 pub fn suggest_option(given: &str, command: &str) -> Option<String> {
     const JUDGE: &[&str] = &["run", "watch", "analyze", "judge"];
     const RECORD: &[&str] = &["run", "watch"];

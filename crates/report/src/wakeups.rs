@@ -63,7 +63,7 @@ fn conclusion(compared: &WaysCompared) -> Conclusion {
     Conclusion { fitness, asked: false, verdict, number: format!("{}.", said.join("; ")), next }
 }
 
-/// The figure that ranks a way, and its missed due times.
+/// Text with the p99 that ranks a way, and its missed due times; `None` if it was not measured.
 fn deciding_figure(way: &WayToWait) -> Option<String> {
     let figures = way.figures.as_ref()?;
     let (p99, missed) = (time(figures.median_p99_ns()?), plural(figures.missed, "due time"));
@@ -98,7 +98,7 @@ fn undecided_conclusion(compared: &WaysCompared) -> Conclusion {
     }
 }
 
-/// The table, with an explanation of its columns.
+/// Table of the ways to wait, with an explanation of its columns.
 pub fn section(compared: &WaysCompared) -> Section {
     let rows = compared.ways.iter().filter_map(|way| {
         let f = way.figures.as_ref()?;

@@ -33,7 +33,7 @@ pub fn warning_sentences(all: &[&Warning]) -> Vec<String> {
     said.collect()
 }
 
-/// The task of a warning, and the part that it has in common with such warnings of other tasks.
+/// The task and kind of a warning, by which those of many tasks are joined; `None` if it is not joined.
 fn task_and_kind(warning: &Warning) -> Option<(&str, String)> {
     match warning {
         Warning::AboveHistogram { task, .. } => Some((task, "above".into())),
@@ -106,7 +106,7 @@ pub fn warning_sentence(warning: &Warning) -> String {
     }
 }
 
-/// Two statements that cannot both be true.
+/// Sentence on two statements of an output that cannot both be true.
 fn contradiction_sentence(task: &str, about: StatedQuantity, values: [i64; 2]) -> String {
     let [a, b] = values.map(|value| match about {
         StatedQuantity::Count => count(u64::try_from(value).unwrap_or(0)),

@@ -49,7 +49,8 @@ pub fn known_count(known: Known<u64>) -> String {
     }
 }
 
-/// A share (0 to 1, more where parts overlap, negative for a saving) in percent, below 0.001 % as a power of ten; never rounded to 0 % or 100 %.
+/// A share (0 to 1) in percent, below 0.001 % as a power of ten; never rounded to 0 % or 100 %. It is more than 1 where
+/// parts overlap, negative for a saving.
 ///
 /// ```
 /// # use jitterlab_report::words::share;
@@ -158,8 +159,8 @@ pub fn plural(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// Microseconds with three significant digits, not below 0.01 µs, nor finer than the bins that the value was
-/// read from (0 for an exact one), for tables.
+/// Microseconds with three significant digits, for tables, no finer than the value's bins (0 if exact). They are not
+/// below 0.01 µs.
 ///
 /// ```
 /// # use jitterlab_report::words::microseconds_of_bins;

@@ -11,7 +11,7 @@ thread_local! {
     static COLUMNS: Cell<usize> = const { Cell::new(DEFAULT_COLUMNS) };
 }
 
-/// Breaks the text of `write` for a terminal of this width: 80 columns by default, 120 at most.
+/// Calls `write` with lines that break at this width, 20 to 120 columns; they have 80 by default.
 pub fn with_columns<T>(columns: usize, write: impl FnOnce() -> T) -> T {
     struct Before(usize);
     impl Drop for Before {
@@ -23,7 +23,7 @@ pub fn with_columns<T>(columns: usize, write: impl FnOnce() -> T) -> T {
     write()
 }
 
-/// Width of lines, in columns.
+/// Current width of lines, in columns.
 pub fn columns() -> usize {
     COLUMNS.get()
 }
@@ -103,8 +103,7 @@ pub fn break_lines(text: &str, columns: usize) -> Vec<String> {
     fill_lines(text, columns, columns)
 }
 
-/// A text with its long lines broken, without a line feed at its end. A line of a table, or of a command, is
-/// left as it is, since its blanks matter.
+/// Breaks long lines of a text; those of tables and commands stay, since their blanks matter.
 pub fn break_long_lines(text: &str) -> String {
     let is_set = |line: &str| line.trim_start().contains("  ") || line.starts_with("    ");
     let broken = |line: &str| match display_width(line) > columns() && !is_set(line) {

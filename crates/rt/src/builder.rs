@@ -45,8 +45,8 @@ impl PeriodicLoop<Linux> {
 }
 
 impl<S: System> PeriodicLoop<S> {
-    /// Builder of a loop on another system: a [`crate::fitted::FittedClock`] to be timed by the processor's counter, a
-    /// [`crate::fake::FakeSystem`] in tests.
+    /// Builder of a loop on another system. A [`crate::fitted::FittedClock`] is timed by the processor's
+    /// counter, a [`crate::fake::FakeSystem`] is for tests.
     pub fn every_on(system: S, period: Duration) -> Builder<S> {
         Builder::new(system, TaskSpec { period_ns: duration_ns(period).max(1), ..TaskSpec::default() })
     }
@@ -195,10 +195,10 @@ impl<S: System> Builder<S> {
         self
     }
 
-    /// Stops a task that leaves no time on its processor to others: one under SCHED_FIFO or SCHED_RR that uses 95 % of
-    /// it or more (see [`jitterlab_model::Overload`]). Where [`Builder::build`] sets the thread up, the kernel may also
-    /// make a thread that never waits an ordinary one: see [`ThreadSetup::longest_computing`], which concerns the whole
-    /// process. Default: no.
+    /// Stops a task that leaves no time on its processor to others (see [`jitterlab_model::Overload`]).
+    /// One under SCHED_FIFO or SCHED_RR that uses 95 % of it or more. Where [`Builder::build`] sets the
+    /// thread up, the kernel may also make a thread that never waits an ordinary one: see
+    /// [`ThreadSetup::longest_computing`], which concerns the whole process. Default: no.
     pub fn guarded(mut self) -> Self {
         self.guarded = true;
         self

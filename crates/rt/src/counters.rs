@@ -102,8 +102,7 @@ pub(crate) struct CounterWriter {
     usual: u64,
 }
 
-/// Packs the properties that most activations share into one number to compare, as they lie in memory: due times
-/// missed, processor, flags.
+/// Packs due times missed, processor and flags into one number to compare, as they lie in memory.
 #[inline]
 fn packed_properties(a: &Activation) -> u64 {
     u64::from(a.missed) | u64::from(a.cpu) << 32 | u64::from(a.flags.0) << 48
@@ -114,8 +113,8 @@ impl CounterWriter {
         CounterWriter { shared: counters, usual: u64::MAX }
     }
 
-    /// Counts an activation, with the due times skipped after it (its own `missed` is as many, as far as it reaches) and the
-    /// polling before it.
+    /// Counts an activation, with the due times skipped after it and the polling before it. Its own `missed`
+    /// is as many, as far as it reaches.
     #[inline]
     pub(crate) fn count(&mut self, a: &Activation, missed: u64, arrival: &Arrival) {
         if !self.is_usual(a) {
@@ -130,7 +129,7 @@ impl CounterWriter {
         packed_properties(a) == self.usual
     }
 
-    /// Counts the properties that every activation has.
+    /// Counts latency, polling and end, which every activation has.
     #[inline]
     pub(crate) fn update_figures(&self, a: &Activation, arrival: &Arrival) {
         let c = &*self.shared;

@@ -99,8 +99,7 @@ impl SystemRequest {
     }
 }
 
-/// Remedy for a missing right: limits in the group of the Debian package where that is installed, or the program's own
-/// capabilities.
+/// Remedy for a missing right: joining the Debian package's group where there is one, else `setcap`.
 fn remedy_for_right(limits_suffice: bool) -> String {
     let is_ours = |line: &str| line.starts_with("jitterlab:");
     let group = || fs::read_to_string("/etc/group").is_ok_and(|groups| groups.lines().any(is_ours));

@@ -59,7 +59,8 @@ impl FittedLine {
     }
 }
 
-/// Least squares through pairs, relative to `from`: slope in ns per count and the value at `from.count`.
+/// Least-squares line: slope in ns per count, and value in ns at `from`; `None` if all counts are equal. Both
+/// are relative to `from`.
 fn least_squares(from: ClockPair, pairs: impl Iterator<Item = ClockPair> + Clone) -> Option<(f64, f64)> {
     let points = pairs.map(|p| ((p.count - from.count) as f64, (p.ns - from.ns) as f64));
     let n = points.clone().count() as f64;
@@ -117,13 +118,14 @@ fn read_pair(read: ReadCounter) -> (ClockPair, i64) {
     (ClockPair { count: before + width / 2, ns }, width)
 }
 
-/// The closest pair of a few. The first ones bring code and data into the caches, which other work has taken.
+/// The pair of five that was read in the fewest counts, and that number. The first ones bring code and data
+/// into the caches, which other work has taken.
 fn closest_pair(read: ReadCounter) -> (ClockPair, i64) {
     let one = || read_pair(read);
     (0..4).map(|_| one()).fold(one(), |best, next| if next.1 < best.1 { next } else { best })
 }
 
-/// The line through the pairs, from the last of them on.
+/// Least-squares line through the pairs, stated from the last of them on; `None` if all counts are equal.
 fn line_through(pairs: &VecDeque<ClockPair>, otherwise: ClockPair) -> Option<FittedLine> {
     let last = pairs.back().copied().unwrap_or(otherwise);
     let (slope, at_last) = least_squares(last, pairs.iter().copied())?;

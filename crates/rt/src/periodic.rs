@@ -81,8 +81,8 @@ pub struct PeriodicLoop<S: System = Linux> {
 }
 
 impl<S: System> PeriodicLoop<S> {
-    /// Waits for the next activation, which lasts until the answer is dropped. `None` once the loop has come to
-    /// its end, for the reason that [`PeriodicLoop::end`] gives.
+    /// Waits for the next activation, which lasts until it is dropped; `None` once the loop has ended.
+    /// [`PeriodicLoop::end`] gives the reason.
     #[inline]
     pub fn wait(&mut self) -> Option<RunningActivation<'_, S>> {
         let due = self.schedule.next();
@@ -137,7 +137,7 @@ impl<S: System> PeriodicLoop<S> {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Runs `work` at every activation until it breaks or the loop comes to its end.
+    /// Runs `work` at every activation; returns the value it breaks with, `None` if the loop ends before.
     pub fn run<B>(&mut self, mut work: impl FnMut(&RunningActivation<'_, S>) -> ControlFlow<B>) -> Option<B> {
         while let Some(running) = self.wait() {
             if let ControlFlow::Break(value) = work(&running) {
@@ -190,8 +190,8 @@ impl<S: System> PeriodicLoop<S> {
         self.finish_activation(due, arrival, cpu);
     }
 
-    /// Begins the work of an activation that was left open only now: the time until now is part of its latency. Returns
-    /// the new beginning.
+    /// Begins the work of an activation that was left open only now; returns the new beginning. The time
+    /// until now is part of its latency.
     ///
     /// For a program whose work cannot begin when its thread wakes up, such as an interpreter with a lock.
     #[inline]
@@ -277,8 +277,8 @@ impl<S: System> RunningActivation<'_, S> {
         self.arrival.now_ns - self.due.due_ns
     }
 
-    /// Leaves it open, to be ended by [`PeriodicLoop::close`]: for callers that cannot hold on to the loop meanwhile, such as
-    /// those in other languages.
+    /// Leaves it open, to be ended by [`PeriodicLoop::close`]. For callers that cannot hold on to the loop
+    /// meanwhile, such as those in other languages.
     #[inline]
     pub fn leave_open(self) -> OpenActivation {
         let running = ManuallyDrop::new(self);

@@ -95,8 +95,8 @@ impl Probe<Linux> {
         Probe::with_system(Linux, spec, recorder)
     }
 
-    /// A probe for a loop whose due times are found later, by whoever takes its activations out of the ring: here each counts
-    /// as due when it begins, is numbered in turn, and none is missed.
+    /// A probe for a loop whose due times are found later, by whoever takes its activations out of the ring.
+    /// Here each counts as due when it begins, is numbered in turn, and none is missed.
     pub fn without_due_times(spec: &TaskSpec, recorder: Recorder) -> Self {
         Probe { stage: Stage::DueLater, ..Probe::with_system(Linux, spec, Some(recorder)) }
     }
@@ -121,8 +121,8 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// Begins an activation that was due a period after the one before it (or as the description's overrun policy has it). The
-    /// first one of all is taken as punctual, so that all latencies are known up to the same amount.
+    /// Begins an activation that was due a period after the one before it, or as the overrun policy has it.
+    /// The first one of all is taken as punctual, so that all latencies are known up to the same amount.
     ///
     /// One that was begun before and not ended ends here.
     #[inline]
@@ -230,14 +230,14 @@ impl<S: System> Probe<S> {
         self.set_begun(due, began, Stage::BegunAt);
     }
 
-    /// Returns the due time `steps` periods after the last.
+    /// The due time `due_ns` with its number on the grid, `steps` after the last, and its flags.
     #[inline]
     fn due_after(&self, due_ns: i64, steps: u64, flags: Flags) -> DueTime {
         let flags = if due_ns <= self.last.end_ns { flags.with(Flags::CAUGHT_UP) } else { flags };
         DueTime { index: self.last.index.wrapping_add(steps), due_ns, flags }
     }
 
-    /// Counts periods between due times: notes those missed and the grid's shift; returns number and flag of a new grid.
+    /// Counts periods since the last due time, notes missed ones and the shift; returns number and flags.
     fn count_periods(&mut self, distance_ns: i64) -> (u64, Flags) {
         let period_ns = self.period_ns;
         let steps = (distance_ns.saturating_add(period_ns / 2) / period_ns).max(1);
@@ -330,8 +330,8 @@ impl<S: System> Probe<S> {
         self.states_due_times
     }
 
-    /// Number of activations that began more than half a period before the due time they were taken to serve, none where due
-    /// times are stated: a loop that catches up, although its description does not state this.
+    /// Number of activations that began over half a period too early; 0 where due times are stated. They are
+    /// of a loop that catches up, although its description does not state this.
     pub fn early_starts(&self) -> u64 {
         self.early
     }
@@ -341,8 +341,8 @@ impl<S: System> Probe<S> {
         self.counters.counters()
     }
 
-    /// Records the waiting activations and returns the loop's result; due times it still has to catch up count as
-    /// missed. An activation that was not ended ends now.
+    /// Records the waiting activations and returns the loop's result. Due times it still has to catch up
+    /// count as missed. An activation that was not ended ends now.
     pub fn finish(&mut self) -> TaskResult {
         self.end();
         if self.stage == Stage::Waiting {

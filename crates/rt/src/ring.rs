@@ -99,7 +99,7 @@ impl<T> Shared<T> {
 }
 
 impl<T: Copy> Writer<T> {
-    /// Stores a value, if there is room as far as the writer knows.
+    /// Stores a value and returns true, if there is room as far as the writer knows.
     #[inline]
     pub(crate) fn push(&mut self, value: &T) -> bool {
         if self.written == self.room_until {

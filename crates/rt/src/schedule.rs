@@ -66,8 +66,8 @@ impl Schedule {
         self.phase_loss_ns
     }
 
-    /// Advances to the following due time, after the work for [`Schedule::next`] ended at `end_ns`. Returns the number of
-    /// due times that are skipped for good.
+    /// Advances past [`Schedule::next`], whose work ended at `end_ns`; returns the number of skipped times.
+    /// These are skipped for good.
     #[inline]
     pub fn complete(&mut self, end_ns: i64) -> u64 {
         let DueTime { index, due_ns, .. } = self.next;

@@ -117,8 +117,8 @@ pub trait System: Send + Sized + 'static {
         self.kernel().sleep_on(clock, sleep)
     }
 
-    /// Returns true if the calling thread is in real-time mode at this moment: on Linux always, on a Xenomai core while
-    /// it is on the core's side. Asked in every activation.
+    /// Returns true if the calling thread is in real-time mode at this moment. On Linux always, on a Xenomai
+    /// core while it is on the core's side. Asked in every activation.
     #[inline]
     fn in_real_time(&self) -> bool {
         true

@@ -8,8 +8,8 @@ use jitterlab_trace::Columns;
 
 use crate::Run;
 
-/// Finds for each channel of a witness which task of the run gave its pulses, and how far the times of both differ. Without
-/// a task's name each is tried.
+/// Finds for each channel of a witness the task of the run that gave its pulses, and how far both differ.
+/// Without a task's name each is tried.
 ///
 /// # Errors
 /// There is no such task, not every activation is kept, or a file cannot be read.

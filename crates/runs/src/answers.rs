@@ -13,7 +13,7 @@ use jitterlab_model::{Activation, Error, RunCauses, RunInfo, TaskRun, TimingStat
 use jitterlab_trace::{Columns, Import, Measured};
 
 use crate::Run;
-use crate::error::{Missing, no_causes};
+use crate::error::{Missing, no_causes_error};
 use crate::run::RunStorage;
 
 impl Run {
@@ -127,7 +127,7 @@ impl Run {
             RunStorage::Journal(reader) => reader.causes()?,
             RunStorage::Imported(import) => crate::rtla_causes::causes(&import.info),
         };
-        causes.ok_or_else(|| no_causes(&self.path))
+        causes.ok_or_else(|| no_causes_error(&self.path))
     }
 
     /// Returns the causes of late activations in the run, or in its task of this name.
@@ -199,7 +199,7 @@ impl Run {
         Ok(counted.into_iter().map(of_task).collect())
     }
 
-    /// Counts breaches in another tool's output: a histogram has no order.
+    /// Counts breaches in another tool's output; `None` where its histogram does not show them.
     fn breaches_of_import(
         &self,
         import: &Import,
@@ -217,7 +217,7 @@ impl Run {
         tasks.map(|(task, m)| requirements.iter().map(|r| of(task, m, r)).collect()).collect()
     }
 
-    /// Counts breaches of a run that keeps spikes only: second by second, as far as histograms show them.
+    /// Counts breaches in a run of spikes, second by second; `None` where histograms do not show them.
     fn breaches_of_slices(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Option<Breaches>>>, Error> {
         let tasks = self.info().tasks.len();
         let mut found = vec![vec![Some(Breaches::default()); requirements.len()]; tasks];

@@ -101,7 +101,7 @@ pub fn compare(
             task.settings = compare_settings([&of_runs[..first], &of_runs[first..]], began);
         } else {
             task.comparison = Some(compare::compare(&of_runs));
-            task.causes = causes.as_deref().and_then(|causes| task_causes(causes, &labels, numbers));
+            task.causes = causes.as_deref().and_then(|causes| compare_causes(causes, &labels, numbers));
             task.paths =
                 compare_paths(&runs, numbers, causes.as_deref(), options.move_tolerance_ns.is_some())?;
         }
@@ -111,8 +111,8 @@ pub fn compare(
     Ok(RunsCompared { files, tasks, warnings, tolerated: None, move_tolerance_ns })
 }
 
-/// Compares the code paths of a task with these numbers in two runs in virtual time; `None` if a run does not keep
-/// every latency, which is an error if code paths are `requested`.
+/// Compares code paths of a task in two runs in virtual time; `None` for other runs, or missing latencies.
+/// `numbers` are its numbers in the runs. Missing latencies are an error if code paths are `requested`.
 fn compare_paths(
     runs: &[&Run],
     numbers: &[usize],
@@ -130,8 +130,9 @@ fn compare_paths(
     Ok(Some(PathsCompared::new(latencies, causes)))
 }
 
-/// Compares the causes of a task's delays; `numbers` are its numbers in the runs.
-fn task_causes(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option<CausesCompared> {
+/// Compares the causes of a task's delays; `None` where one run lacks them. `numbers` are its numbers in the
+/// runs.
+fn compare_causes(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option<CausesCompared> {
     let each = causes.iter().zip(labels).zip(numbers);
     let known = each.map(|((causes, label), number)| Some((label.clone(), causes.tasks.get(*number)?)));
     CausesCompared::from_runs(&known.collect::<Option<Vec<_>>>()?)

@@ -14,25 +14,25 @@ pub enum Missing {
     Causes,
 }
 
-/// `kept` names the data it has instead: `spikes` or `a histogram`.
+/// Error for a question about single activations; `kept` names what there is: `spikes` or `a histogram`.
 pub(crate) fn needs_activations(path: &Path, kept: &str) -> Error {
     Error::not_measured(format!("{} keeps only {kept}, and this needs every activation", path.display()))
         .remedy("measure with `jitterlab run --keep all`")
         .case(Missing::Activations)
 }
 
-pub(crate) fn no_causes(path: &Path) -> Error {
+pub(crate) fn no_causes_error(path: &Path) -> Error {
     Error::not_measured(format!("{} does not say why activations were late", path.display()))
         .remedy("measure with `jitterlab run --why`, as root")
         .case(Missing::Causes)
 }
 
-pub(crate) fn no_tasks(path: &Path) -> Error {
+pub(crate) fn no_tasks_error(path: &Path) -> Error {
     Error::not_measured(format!("{} has no tasks", path.display()))
 }
 
-/// The source leaves every figure of the task open.
-pub(crate) fn nothing_known(path: &Path, gap: Gap) -> Error {
+/// Error for a task whose source leaves every figure open.
+pub(crate) fn nothing_known_error(path: &Path, gap: Gap) -> Error {
     match gap {
         Gap::Unit => Error::not_measured(format!("{}: the unit of its values is not known", path.display()))
             .remedy("say it with --unit"),

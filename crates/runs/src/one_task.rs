@@ -11,7 +11,7 @@ use jitterlab_model::{Activation, Bench, Error, Gap, RunInfo, TaskResult, TaskSp
 use jitterlab_trace::Columns;
 
 use crate::Run;
-use crate::error::nothing_known;
+use crate::error::nothing_known_error;
 
 /// A task of a run, with its figures, their caveats, and its activations on demand.
 #[derive(Debug)]
@@ -43,7 +43,8 @@ struct TwoClocks {
 }
 
 impl TwoClocks {
-    fn new(run: &Run, task: usize) -> Result<Option<Self>, Error> {
+    /// Finds due times of a clock that drifts against that of the starts; `None` if there is no drift.
+    fn detect(run: &Run, task: usize) -> Result<Option<Self>, Error> {
         if run.info().bench != Bench::Import || !run.keeps_all_rows(task) {
             return Ok(None);
         }
@@ -122,9 +123,9 @@ impl OneTask {
             ));
         }
         if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| !run.info().tasks[number].knows(*gap)) {
-            return Err(nothing_known(&run.path, gap));
+            return Err(nothing_known_error(&run.path, gap));
         }
-        let clocks = TwoClocks::new(&run, number)?;
+        let clocks = TwoClocks::detect(&run, number)?;
         let (stats, worst) = if run.keeps_all_rows(number) {
             let new =
                 |task| TaskCounts { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };
@@ -186,8 +187,7 @@ impl OneTask {
         &self.run.info().tasks[self.number].unknown
     }
 
-    /// Returns true if activations whose records were lost were earlier or later than all that are recorded, or may have
-    /// been.
+    /// Returns true if lost records may be of earlier or later activations than all that are recorded.
     pub fn has_lost_extremes(&self) -> bool {
         let task = &self.run.info().tasks[self.number];
         let recorded = self.stats.latency.min_ns().zip(self.stats.latency.max_ns());

@@ -43,8 +43,8 @@ impl Run {
         Ok(self.warned(seen))
     }
 
-    /// Scans with the series of each task, gathered in the same pass; `total` is the sum of [`Run::series_rows`] over
-    /// all runs whose series share a page.
+    /// Scans with the series of each task, gathered in the same pass.
+    /// `total` is the sum of [`Run::series_rows`] over all runs whose series share a page.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -58,8 +58,7 @@ impl Run {
         Ok(self.warned(seen.into_iter().filter_map(finished).collect()))
     }
 
-    /// Returns the number of values in the series of each task: its activations, or its slices where only spikes were
-    /// kept.
+    /// Number of values in each task's series: its activations, or its slices if only spikes were kept.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -234,8 +233,8 @@ impl Run {
         self.for_each_batch(Columns::ALL, visit)
     }
 
-    /// Goes through the slices of a run that keeps only spikes, each task's in order of time; there are none where every
-    /// activation is kept.
+    /// Goes through the slices of a run that keeps only spikes, each task's in order of time. There are none
+    /// where every activation is kept.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -285,8 +284,9 @@ impl Run {
         Ok(kept)
     }
 
-    /// Goes through the activations of all tasks by row groups over all processors: one accumulator for each task and
-    /// processor, joined in order of time. Tasks known only by their distributions keep their initial accumulator.
+    /// Goes through all activations on all processors; returns an accumulator for each task. One for each
+    /// task and processor, by row groups, joined in order of time. Tasks known only by their distributions
+    /// keep their initial accumulator.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -433,7 +433,7 @@ fn series_step(slice: &Slice) -> Step {
     }
 }
 
-/// Divides the row groups into ranges of about as many activations, one for each processor; a short run is one range.
+/// Divides the row groups into ranges of about as many activations, one for each processor; one if few.
 fn row_group_ranges(reader: &RunReader) -> Vec<Range<usize>> {
     let groups = reader.row_groups();
     let share = match reader.rows() {

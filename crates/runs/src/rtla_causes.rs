@@ -5,7 +5,7 @@ use jitterlab_model::causes::{CauseSum, Certainty, LatencyPart, TaskCauses, Trac
 use jitterlab_model::warning::{TracedLatency, TracedPart};
 use jitterlab_model::{RunCauses, RunInfo, Warning};
 
-/// Causes of the latencies at which rtla timerlat stopped, each with the task that it is of; `None` where it traced none.
+/// Causes of the latencies at which rtla timerlat stopped, by task; `None` where it traced none.
 pub(crate) fn causes(info: &RunInfo) -> Option<RunCauses> {
     let traced =
         |warning: &Warning| if let Warning::Traced(one) = warning { Some(one.clone()) } else { None };
@@ -25,7 +25,7 @@ pub(crate) fn causes(info: &RunInfo) -> Option<RunCauses> {
     (!all.is_empty()).then(|| RunCauses { tasks: tasks.collect(), tracer: Tracer::default() })
 }
 
-/// Adds a latency in its parts.
+/// Adds a traced latency to the causes of its task, part by part.
 fn add_latency(causes: &mut TaskCauses, one: &TracedLatency) {
     causes.explained += 1;
     causes.lateness_ns = causes.lateness_ns.saturating_add(one.latency_ns);
@@ -54,7 +54,7 @@ fn add_latency(causes: &mut TaskCauses, one: &TracedLatency) {
     causes.worst_starts.push(late);
 }
 
-/// The kernel's functions below an interrupt that looked at the stack, the innermost first.
+/// The functions below an interrupt that looked at the stack, innermost first; all if there is none.
 fn interrupted_functions(stack: &[String]) -> &[String] {
     let entry = stack.iter().position(|function| function.starts_with("asm_"));
     entry.and_then(|at| stack.get(at + 1..)).filter(|rest| !rest.is_empty()).unwrap_or(stack)

@@ -11,7 +11,7 @@ use jitterlab_trace::{
     FileProblem, Hints, Import, JournalReader, Measured, RunReader, STANDARD_INPUT, import,
 };
 
-use crate::error::{needs_activations, no_tasks};
+use crate::error::{needs_activations, no_tasks_error};
 use crate::{Progress, Warned};
 
 /// A run that can be read any number of times: a run file, the journal of an unfinished run, or the output of another
@@ -35,8 +35,8 @@ pub(crate) enum RunStorage {
 }
 
 impl Run {
-    /// Opens a run file, a journal (`NAME.part`), or else the output of another tool, where `hints` supply the missing
-    /// properties; `-` and pipes hold such an output.
+    /// Opens a run file, a journal (`NAME.part`), or else the output of another tool, `-` and pipes included.
+    /// `hints` supply the properties that such an output leaves out.
     ///
     /// # Errors
     /// The file cannot be read, is damaged, or is of no known kind.
@@ -99,7 +99,7 @@ impl Run {
     pub fn task_numbers(&self, name: Option<&str>) -> Result<Vec<usize>, Error> {
         let tasks = &self.info().tasks;
         if tasks.is_empty() {
-            return Err(no_tasks(&self.path));
+            return Err(no_tasks_error(&self.path));
         }
         let Some(wanted) = name else { return Ok((0..tasks.len()).collect()) };
         self.task_number(wanted).map(|number| vec![number]).ok_or_else(|| {
@@ -121,7 +121,7 @@ impl Run {
         prefer: impl Fn(&TaskSpec) -> K,
     ) -> Result<usize, Error> {
         let best = self.task_numbers(name)?.into_iter().min_by_key(|i| prefer(&self.info().tasks[*i].spec));
-        best.ok_or_else(|| no_tasks(&self.path))
+        best.ok_or_else(|| no_tasks_error(&self.path))
     }
 
     /// Returns true if every activation of a task is known, and not only distributions (and perhaps the spikes).

@@ -12,7 +12,9 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::require::{Outcome, Requirement};
 use jitterlab_analysis::summary::P99;
-use jitterlab_model::{Activation, Bench, Gap, Keep, Known, Load, Overrun, RunInfo, TaskSpec, Warning};
+use jitterlab_model::{
+    Activation, Bench, Gap, Keep, Known, Load, Overrun, RunInfo, TaskResult, TaskSpec, Warning,
+};
 use jitterlab_runs::{CompareOptions, Hints, Missing, OneTask, Run, compare};
 use jitterlab_trace::{RunWriter, journal_path};
 use tempfile::TempDir;
@@ -109,6 +111,26 @@ fn a_journal_is_read_as_it_lies_and_says_the_same_as_the_run_file() {
     let worst = OneTask::new(file, None, |_| 0).unwrap();
     assert_eq!(around, worst.activations(worst.rows_around_worst(1, 2).unwrap()).unwrap());
     assert_eq!((around.len(), around[1].latency_ns()), (3, worst.stats.latency.max_ns().unwrap()));
+}
+
+#[test]
+fn lost_records_hide_extremes_unless_the_recorded_ones_are_as_large() {
+    let folder = TempDir::new().unwrap();
+    let hides = |name: &str, dropped, max_latency_ns, unknown: &[Gap]| {
+        let path = folder.path().join(name);
+        let writer = written(&path, Keep::All);
+        let mut info = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
+        let executed = 20_000 + dropped;
+        let counters =
+            TaskResult { executed, dropped, min_latency_ns: 1_000, max_latency_ns, ..TaskResult::default() };
+        (info.tasks[0].result, info.tasks[0].unknown) = (Some(counters), unknown.to_vec());
+        writer.finish(info).unwrap();
+        OneTask::new(Run::open(&path, &Hints::default()).unwrap(), None, |_| 0).unwrap().has_lost_extremes()
+    };
+    assert!(!hides("whole.parquet", 0, 51_000, &[]));
+    assert!(!hides("bounded.parquet", 3, 51_000, &[]), "the thread's own extremes are among the rows");
+    assert!(hides("worse.parquet", 3, 400_000, &[]));
+    assert!(hides("watched.parquet", 3, 51_000, &[Gap::Missed, Gap::Unseen]));
 }
 
 #[test]

@@ -90,8 +90,8 @@ fn open_stream(path: &Path) -> Result<File, Error> {
 const PREFIX: &str = ".jitterlab-";
 const SUFFIX: &str = ".tmp";
 
-/// Creates a file in the target's folder, which is removed again unless it gets the target's name. Files that killed processes left
-/// next to it are removed.
+/// Creates a temporary file in the target's folder, and removes what killed processes left there. It is removed again
+/// unless it gets the target's name.
 pub(crate) fn create_temporary(target: &Path) -> Result<NamedTempFile, Error> {
     let directory = existing_directory(target)?;
     remove_leftovers(&directory);
@@ -119,8 +119,8 @@ pub(crate) fn create_temporary(target: &Path) -> Result<NamedTempFile, Error> {
 /// Files of this process that have no name of their own yet.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the unfinished files of this process, as far as no other thread begins another file right now: for a process
-/// that ends without a way back.
+/// Removes the unfinished files of this process, unless another thread begins a file right now. For a process that ends
+/// without a way back.
 pub fn remove_unfinished() {
     if let Ok(unfinished) = UNFINISHED.try_lock() {
         unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
@@ -201,7 +201,7 @@ fn check_no_journal(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The directory that a file is to be created in.
+/// Returns the directory that a file is to be created in; an error if it does not exist.
 fn existing_directory(path: &Path) -> Result<PathBuf, Error> {
     let directory = directory_of(path);
     match directory.try_exists() {

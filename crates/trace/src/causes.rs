@@ -31,6 +31,7 @@ enum Row {
     Late(usize, LateStart),
 }
 
+/// Compresses the causes as lines of JSON; late starts beyond a size are only counted.
 pub(crate) fn encode(causes: &RunCauses) -> io::Result<Vec<u8>> {
     let mut lines = Vec::new();
     write_row(&mut lines, &Row::Tracer(causes.tracer.clone()))?;

@@ -70,7 +70,7 @@ pub(crate) fn restart_checksum(file: &mut Writer) -> Result<()> {
     Ok(())
 }
 
-/// Reads the row group back that was just written, and compares it with the written bytes.
+/// Reads the row group just written back, and compares its bytes; returns the checksums of its columns.
 ///
 /// # Errors
 /// It cannot be read, or differs from the written bytes.

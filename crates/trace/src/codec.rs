@@ -22,7 +22,7 @@ pub(crate) struct RowEncoder {
     rows: u32,
 }
 
-/// The row of the grid that follows `a` if nothing unusual happens (times of its own aside).
+/// Number and due time of the row after `a` if nothing unusual happens.
 #[inline]
 fn next_on_grid(a: &Activation, period_ns: i64) -> (u64, i64) {
     let step = 1 + u64::from(a.missed);
@@ -88,8 +88,7 @@ impl RowEncoder {
     }
 }
 
-/// Reads the rows that [`RowEncoder::take_bytes`] wrote onto the end of `rows`; `None` if the bytes are not such, or the rows
-/// cannot be.
+/// Appends to `rows` those that [`RowEncoder::take_bytes`] wrote; `None` if the bytes are no such rows.
 ///
 /// At most `limit` rows are accepted, so that damaged input cannot ask for unbounded memory.
 pub(crate) fn decode(

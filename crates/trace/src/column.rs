@@ -113,8 +113,8 @@ impl ChunkReader for Chunk {
     }
 }
 
-/// Returns the footer of a file of `size` bytes, and its position. A missing footer is left to the Parquet library to
-/// report.
+/// Returns position and bytes of the footer of a file of `size` bytes; `None` if it has none. The Parquet library
+/// reports that.
 ///
 /// # Errors
 /// The described length is more than its bytes, or it cannot be read.
@@ -130,7 +130,7 @@ pub(crate) fn read_footer(source: &impl Source, size: u64) -> Result<Option<(u64
     Ok(Some((begin, footer)))
 }
 
-/// Runs work of the Parquet library on a file. It panics on some damaged ones; here that is an error.
+/// Runs work of the Parquet library on a file; its panics on damaged ones become errors.
 pub(crate) fn without_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

@@ -82,7 +82,7 @@ struct Column<T: DataType> {
 /// Puts values into the same field of as many activations.
 type SetField<T> = fn(&mut [Activation], &[T]);
 
-/// The body of a [`SetField`]: a loop of its own for each field.
+/// Sets a field of each row to its value: a loop of its own for each field.
 fn set_fields<T: Copy>(rows: &mut [Activation], values: &[T], set: impl Fn(&mut Activation, T)) {
     rows.iter_mut().zip(values).for_each(|(a, v)| set(a, *v));
 }
@@ -130,7 +130,7 @@ impl Decoder {
         Ok(decoder)
     }
 
-    /// Decodes the next rows, which hold [`Decoder::common`] already.
+    /// Decodes the columns that differ between the rows, which are copies of [`Decoder::common`].
     pub(crate) fn fill(&mut self, rows: &mut [Activation]) -> Result<()> {
         self.long.iter_mut().try_for_each(|column| column.fill(rows))?;
         self.short.iter_mut().try_for_each(|column| column.fill(rows))

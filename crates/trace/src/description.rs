@@ -18,14 +18,14 @@ pub(crate) fn newer_format(path: &Path, found: u32, known: u32) -> Error {
 
 /// Reads the description of a run, and checks it against the bounds of the model.
 pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
-    let info = parse(path, json)?;
+    let info = parse_unchecked(path, json)?;
     match check_description(&info) {
         Ok(()) => Ok(info),
         Err(why) => Err(damaged(path, why.within("it holds what cannot be"))),
     }
 }
 
-fn parse(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
+fn parse_unchecked(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         format: u32,
@@ -55,8 +55,8 @@ fn parse(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
     serde_json::from_slice(json).map_err(damaged)
 }
 
-/// Format 1 gave the reason of an overload as a sentence: it is kept as a warning. (Its other sentences are read as they
-/// are.)
+/// Turns a stop that format 1 explains by a sentence into an interruption, and the sentence into a warning. (Its other
+/// sentences are read as they are.)
 fn upgrade_from_format_1(described: &mut serde_json::Value) {
     let Some(explanation) = described.pointer("/stop/explanation").cloned() else { return };
     described["stop"] = serde_json::json!({ "reason": "interrupted" });

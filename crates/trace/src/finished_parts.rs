@@ -167,7 +167,7 @@ impl FinishedParts {
         Err(failed)
     }
 
-    /// Ends it. Once all is measured and shown the parts are removed; otherwise returns the number of parts that stay.
+    /// Removes the parts once all is measured and shown; otherwise returns the number of parts that stay on disk.
     ///
     /// # Errors
     /// The file cannot be removed.

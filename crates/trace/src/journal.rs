@@ -84,7 +84,7 @@ impl Journal {
         Err(recording_ended(&self.path, self.rows, source))
     }
 
-    /// Closing the run writes all of it once more: recording has to end while the disk still holds that.
+    /// Returns an error unless the disk has room for the run file: closing the run writes all of it once more.
     pub(crate) fn check_room(&self) -> Result<(), Error> {
         let needed = self.good_bytes + self.good_bytes / 8 + (256 << 10);
         match free_bytes(&self.path) {

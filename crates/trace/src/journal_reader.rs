@@ -206,8 +206,8 @@ impl<'a> JournalParts<'a> {
         self.frames.skipped()
     }
 
-    /// Returns the description; of a run that did not end, a task without counters gets those rebuilt from its records,
-    /// which lack the losses at the end.
+    /// Returns the description; if the run did not end, missing counters are rebuilt from the records. These lack the
+    /// losses at the end.
     pub(crate) fn completed_info(&self) -> RunInfo {
         let mut info = self.info.clone();
         if info.stop.is_some() {
@@ -327,8 +327,7 @@ impl JournalReader {
         })
     }
 
-    /// Returns the causes of late activations until the last one was written; `None` if the kernel's events were not
-    /// recorded.
+    /// Returns the causes of late activations as written last; `None` if the kernel's events were not recorded.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.

@@ -11,8 +11,8 @@ use nix::sys::signal::{SigSet, Signal};
 
 use crate::error::descriptor_closed;
 
-/// Makes a file that may not grow any more (setrlimit(2), RLIMIT_FSIZE) an error like a full disk on the calling thread: the signal
-/// would end the program that is recorded.
+/// Blocks SIGXFSZ on the calling thread, so that a file at its size limit is an error like a full disk. The signal
+/// (setrlimit(2), RLIMIT_FSIZE) would end the program that is recorded.
 pub fn outlive_file_limits() {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGXFSZ);

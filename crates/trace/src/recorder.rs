@@ -257,8 +257,8 @@ impl Recorder {
         self.shared.lock().waiting.len()
     }
 
-    /// Writes the waiting data, ends the thread and returns the journal; `waiting` is called now and then with the
-    /// number of waiting bytes.
+    /// Writes the waiting data, ends the threads, and returns the journal and the losses; `None` if the writer died.
+    /// `waiting` is called now and then with the number of waiting bytes.
     pub(crate) fn stop(mut self, mut waiting: impl FnMut(u64)) -> Option<Recorded> {
         {
             let mut state = self.shared.lock();

@@ -18,8 +18,8 @@ use crate::own_file::{Identity, OwnFile};
 use crate::paths::{directory_of, is_journal_name, numbered_path, run_file_path, sync_directory};
 use crate::run_file_writer::{FinishedRun, RunFileWriter};
 
-/// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
-/// `.part`. The name of the run file itself will do too.
+/// Turns the journal of a run that was not closed into its run file. The file gets the journal's name without `.part`;
+/// the name of the run file itself will do too.
 ///
 /// Damaged parts, such as a cut-off end, are left out and named in the result. The run is described as crashed, and
 /// each task's counters are rebuilt from the recorded rows. The journal is removed when the run file is safe on the
@@ -32,8 +32,8 @@ pub fn recover(path: impl AsRef<Path>) -> Result<FinishedRun, Error> {
     recover_to(path, None, |_, _| ())
 }
 
-/// Like [`recover`], into a file of any name where one is given, on another disk for instance; reports now and then the bytes
-/// done and the bytes in all.
+/// Like [`recover`], into `target` if there is one, on another disk for instance. Reports now and then the bytes done
+/// and the bytes in all.
 ///
 /// # Errors
 /// As [`recover`].
@@ -93,8 +93,8 @@ pub fn join_journals(
     Ok(FinishedRun { skipped, ..output.finish(&info)? })
 }
 
-/// The run file that is there already, if it is this journal's: the process that made it was killed before the journal
-/// was removed.
+/// The run file that is there already; `None` if it is not exactly what this journal gives. The process that made it
+/// was killed before the journal was removed.
 fn existing_run_file(
     file: &OwnFile,
     journal: &Path,
@@ -127,8 +127,8 @@ fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Error for a run that could not be closed, with the place of its records: its journal, or, where that lost its name
-/// with its directory, a run file in the folder for temporary files.
+/// Error for a run that could not be closed, with the place of its records, which it saves if need be. They are in its
+/// journal or, where that lost its name with its directory, in a run file in the folder for temporary files.
 pub(crate) fn error_with_records_saved(
     journal: &Journal,
     target: &Path,
@@ -148,7 +148,7 @@ pub(crate) fn error_with_records_saved(
     }
 }
 
-/// Turns a journal that was closed properly into the run file.
+/// Turns a journal that was closed properly into the run file, and removes it.
 pub(crate) fn close_journal(
     journal: &Journal,
     target: &Path,
@@ -201,6 +201,7 @@ fn journal_left(finished: &FinishedRun, path: &Path, why: io::Error) -> Error {
     .case(FileProblem::JournalLeft)
 }
 
+/// Writes a journal's content as the run file `target`; the journal stays.
 fn convert_journal(
     file: &OwnFile,
     path: &Path,

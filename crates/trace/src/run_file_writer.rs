@@ -249,6 +249,7 @@ pub(crate) fn write_error(path: &Path, error: ParquetError) -> Error {
     Error::file("write", path)(source)
 }
 
+/// Writes rows as a row group, and checks it; returns the checksums of its columns.
 fn write_group(
     file: &mut Writer,
     task: usize,

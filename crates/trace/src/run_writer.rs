@@ -93,8 +93,8 @@ impl RunWriter {
         }
     }
 
-    /// Writes twice a second and syncs every ten seconds, for recordings of months: a killed process may lose its last second,
-    /// a power loss the last ten.
+    /// Writes twice a second and syncs every ten seconds, for recordings of months. A killed process may lose its last
+    /// second, a power loss the last ten.
     pub fn write_seldom(&mut self) {
         self.recorder.write_seldom();
     }
@@ -183,7 +183,7 @@ impl RunWriter {
     }
 }
 
-/// Returns true if the name is taken, so that another may be free.
+/// Returns true if the error is that the name is taken, so that another may be free.
 fn is_taken(error: &Error) -> bool {
     let taken = [FileProblem::Exists, FileProblem::JournalExists, FileProblem::BeingRecorded];
     taken.into_iter().any(|problem| error.is(problem))

@@ -107,7 +107,7 @@ impl<'f> FrameSalvager<'f> {
         Ok(None)
     }
 
-    /// Notes the range between two positions, unless it is empty.
+    /// Notes the range between two positions as skipped, unless it is empty.
     fn note_range(&mut self, begin: u64, end: u64) -> io::Result<()> {
         if begin >= end {
             return Ok(());

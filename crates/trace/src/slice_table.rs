@@ -276,6 +276,7 @@ impl TableColumns {
     }
 }
 
+/// Hands each slice to `visit`, put together from a table of figures and one of bins.
 fn visit_pair(
     figures: &TableColumns,
     bins: &TableColumns,

@@ -88,7 +88,7 @@ impl Slicer {
         ended
     }
 
-    /// A piece of the current slice every other time, so that a crash does not lose all of it.
+    /// Returns the counts since the last piece at every other call, so that a crash does not lose a whole slice.
     pub(crate) fn take_piece(&mut self) -> Option<Slice> {
         self.held_back = !self.held_back;
         if self.held_back { None } else { self.take() }

@@ -114,7 +114,7 @@ impl<B: Bus> Core<B> {
             self.advance_peripherals();
         }
         if self.nvic.exception_to_take().is_none()
-            && self.is_interrupted_within(RETURN_CYCLES)
+            && self.advance_if_interrupted_within(RETURN_CYCLES)
             && self.nvic.exception_to_take().is_none()
         {
             return;

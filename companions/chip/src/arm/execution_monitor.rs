@@ -81,7 +81,7 @@ impl ExecutionMonitor {
         sp < self.lowest_sp
     }
 
-    /// Records the deepest stack pointer; returns the bytes by which the stack overlaps the variables.
+    /// Records the deepest stack pointer; returns the bytes by which the stack overlaps the variables, if it does.
     pub fn record_stack_growth(&mut self, sp: u32) -> Option<u32> {
         if !self.on_main_stack {
             return None;
@@ -90,7 +90,8 @@ impl ExecutionMonitor {
         self.variables_end?.checked_sub(sp).filter(|bytes| *bytes > 0)
     }
 
-    /// Records a new stack pointer, of the main stack or of a thread's own; returns the bytes by which the main stack overlaps the variables.
+    /// Records a new stack pointer; returns the bytes by which the main stack overlaps the variables, if it does.
+    /// It is the main stack's or a thread's own; `frame` is true if a function makes room for its variables.
     pub fn record_stack_pointer(&mut self, sp: u32, frame: bool) -> Option<u32> {
         if self.variables_end.is_none_or(|end| sp >= end) {
             if sp > self.stack_top {
@@ -107,6 +108,7 @@ impl ExecutionMonitor {
         }
     }
 
+    /// Writes to the log at the end: last instruction, a lock that still lasts, stack, and handlers.
     pub fn complete_log(
         &mut self,
         log: &mut Log,

@@ -63,8 +63,8 @@ impl<B: Bus> Core<B> {
         self.finish_instruction(1 + cycles);
     }
 
-    /// Advances until an interrupt arrives within these cycles, and returns true if one does: the instruction is then abandoned, and
-    /// restarted after the handler.
+    /// Advances to an interrupt within these cycles and returns true, also if the run stops; else false.
+    /// The instruction is then abandoned, and restarted after the handler.
     fn advance_until_interrupt(&mut self, cycles: u64) -> bool {
         let until = self.now + cycles;
         while self.next_event < until && self.stop.is_none() {
@@ -77,8 +77,8 @@ impl<B: Bus> Core<B> {
         self.stop.is_some()
     }
 
-    /// True if an interrupt arrives within these cycles; else the time stays.
-    pub(super) fn is_interrupted_within(&mut self, cycles: u64) -> bool {
+    /// Advances to an interrupt that arrives within these cycles and returns true; else the time stays.
+    pub(super) fn advance_if_interrupted_within(&mut self, cycles: u64) -> bool {
         let began = self.now;
         if self.next_event >= began + cycles {
             return false;
@@ -96,7 +96,7 @@ impl<B: Bus> Core<B> {
         if list == 0 {
             return self.stop_with_fault(Fault::NoInstruction(op));
         }
-        if self.is_interrupted_within(1 + u64::from(list.count_ones())) {
+        if self.advance_if_interrupted_within(1 + u64::from(list.count_ones())) {
             return;
         }
         let mut address = self.r[base];
@@ -126,7 +126,7 @@ impl<B: Bus> Core<B> {
     pub(super) fn execute_push(&mut self, op: u16) {
         let list = op & 0xff | (op & 0x100) << 6;
         let count = list.count_ones();
-        if self.is_interrupted_within(1 + u64::from(count)) {
+        if self.advance_if_interrupted_within(1 + u64::from(count)) {
             return;
         }
         let bottom = self.r[13].wrapping_sub(4 * count);
@@ -144,7 +144,7 @@ impl<B: Bus> Core<B> {
     pub(super) fn execute_pop(&mut self, op: u16) {
         let (list, with_pc) = (op & 0xff, op & 0x100 != 0);
         let count = list.count_ones() + u32::from(with_pc);
-        if self.is_interrupted_within(1 + u64::from(count)) {
+        if self.advance_if_interrupted_within(1 + u64::from(count)) {
             return;
         }
         let (mut address, mut cycles) = (self.r[13], 1);

@@ -55,7 +55,7 @@ impl Nvic {
         }
     }
 
-    /// Returns the exception to take now, if one is urgent enough.
+    /// Exception to take now, if one is urgent enough.
     pub fn exception_to_take(&self) -> Option<u8> {
         self.to_take
     }
@@ -68,12 +68,12 @@ impl Nvic {
         }
     }
 
-    /// Returns the priority of the running code without PRIMASK; lower numbers are more urgent.
+    /// Priority of the running code without PRIMASK; lower numbers are more urgent.
     fn execution_priority(&self) -> i32 {
         indices_of_set_bits(self.active).map(|e| self.priority(e)).min().unwrap_or(THREAD)
     }
 
-    /// Returns the priority and number of the most urgent exception that is pending and enabled.
+    /// Priority and number of the most urgent exception that is pending and enabled.
     fn most_urgent_pending(&self) -> Option<(i32, u8)> {
         indices_of_set_bits(self.pending & self.enabled).map(|e| (self.priority(e), e)).min()
     }
@@ -121,8 +121,8 @@ impl Nvic {
         self.pend_high_lines();
     }
 
-    /// Sets the state of all lines: a rising one makes its interrupt pending, a falling one does not clear it.
-    /// Returns true if any rose.
+    /// Sets the state of all lines, where a rising one makes its interrupt pending; true if any rose.
+    /// A falling one does not clear it.
     pub fn set_lines(&mut self, lines: u32, cycle: u64) -> bool {
         let rising = lines & !self.lines;
         self.lines = lines;
@@ -170,7 +170,7 @@ impl Nvic {
         self.lost
     }
 
-    /// Returns ISER and ICER as read.
+    /// Enabled interrupt lines, one bit each: ISER and ICER as read.
     pub fn enabled_lines(&self) -> u32 {
         (self.enabled >> LINE) as u32
     }
@@ -208,7 +208,7 @@ impl Nvic {
         }
     }
 
-    /// Returns the register with the priorities of four exceptions, from this one on.
+    /// Register with the priorities of four exceptions, from this one on.
     pub fn priority_register(&self, from: u8) -> u32 {
         (0..4).map(|n| u32::from(self.priorities[usize::from(from + n)]) << (8 * u32::from(n) + 6)).sum()
     }
@@ -220,8 +220,8 @@ impl Nvic {
         self.update_exception_to_take();
     }
 
-    /// Returns the first pending exception, for ICSR; 0 if there is none.
-    pub fn first_pending(&self) -> u8 {
+    /// The most urgent exception that is pending and enabled, for ICSR; 0 if there is none.
+    pub fn most_urgent_or_zero(&self) -> u8 {
         self.most_urgent_pending().map_or(0, |(_, exception)| exception)
     }
 }

@@ -103,7 +103,7 @@ impl<B: Bus> Core<B> {
                     | pending(PENDSV, 28)
                     | pending(SYSTICK, 26)
                     | u32::from(self.nvic.pending_lines() != 0) << 22
-                    | u32::from(self.nvic.first_pending()) << 12
+                    | u32::from(self.nvic.most_urgent_or_zero()) << 12
                     | self.ipsr
             }
             0xd08 => self.nvic.vectors,

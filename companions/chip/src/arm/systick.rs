@@ -65,7 +65,7 @@ impl SysTick {
         }
     }
 
-    /// Reads CSR, RVR, CVR or CALIB.
+    /// Reads CSR, which clears COUNTFLAG, or RVR, CVR or CALIB.
     pub fn read(&mut self, register: u32, now: u64) -> u32 {
         match register {
             0x10 => self.control | u32::from(std::mem::take(&mut self.flag)) << 16,

@@ -131,7 +131,7 @@ impl Chip {
         self.registers().find(|(_, name)| *name == register).map_or(0, |(address, _)| address)
     }
 
-    /// Returns the text that describes an interrupt: its registers and bits.
+    /// Text of the data that names an interrupt's registers and bits; `None` if the family has no such one.
     pub(super) fn interrupt_bits(&self, name: &str) -> Option<String> {
         let interrupts = &DATA.family.get(&self.family)?.interrupts;
         let (kind, number, rest) = split_at_number(name);

@@ -18,17 +18,17 @@ impl Clock {
         Clock { now: 0, hz, wall_base: 0, base: 0, divider: 1 }
     }
 
-    /// Returns the oscillator's periods from reset to a cycle, which may be a recent one.
+    /// The oscillator's periods from reset to a cycle, which may be a recent one.
     pub fn wall_at(&self, cycle: u64) -> u64 {
         (self.wall_base + cycle * self.divider).wrapping_sub(self.base * self.divider)
     }
 
-    /// Returns the oscillator's periods from reset to now.
+    /// The oscillator's periods from reset to now.
     pub fn wall(&self) -> u64 {
         self.wall_at(self.now)
     }
 
-    /// Returns the first cycle that does not begin before a moment, in periods of the oscillator.
+    /// First cycle that does not begin before a moment, in periods of the oscillator.
     pub fn cycle_at(&self, wall: u64) -> u64 {
         match wall.checked_sub(self.wall_base) {
             Some(_) if wall == u64::MAX => u64::MAX,
@@ -50,7 +50,7 @@ impl Clock {
         self.base = self.now;
     }
 
-    /// Returns the periods of the oscillator in `ns` nanoseconds, rounded up.
+    /// Periods of the oscillator in `ns` nanoseconds, rounded up.
     pub fn periods_in_ns(&self, ns: u64) -> u64 {
         (u128::from(ns) * u128::from(self.hz)).div_ceil(1_000_000_000) as u64
     }

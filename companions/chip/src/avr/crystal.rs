@@ -9,12 +9,12 @@ use super::sources::SourceId;
 /// A watch crystal's frequency.
 pub const HZ: u128 = 32_768;
 
-/// Returns the number of the crystal's edges until a moment of the oscillator.
+/// Number of the crystal's edges until a moment of the oscillator.
 pub fn edges_until(wall: u64, clock: &Clock) -> u64 {
     (u128::from(wall) * HZ / u128::from(clock.hz)) as u64
 }
 
-/// Returns the moment of the oscillator at the crystal's edge of this number.
+/// Moment of the oscillator at the crystal's edge of this number.
 pub fn moment_of_edge(edge: u64, clock: &Clock) -> u64 {
     (u128::from(edge) * u128::from(clock.hz)).div_ceil(HZ) as u64
 }
@@ -44,17 +44,17 @@ impl<Reg: Copy + PartialEq> RegisterSynchroniser<Reg> {
         self.written.push((edges_until(io.clock.wall(), &io.clock) + 2, reg, value));
     }
 
-    /// Returns the value written to a register that has not arrived yet.
+    /// Value written to a register that has not arrived yet.
     pub fn pending_value(&self, reg: Reg) -> Option<u8> {
         self.written.iter().find(|(_, other, _)| *other == reg).map(|(_, _, value)| *value)
     }
 
-    /// Returns the registers whose written values have not arrived yet.
+    /// Registers whose written values have not arrived yet.
     pub fn busy_registers(&self) -> impl Iterator<Item = Reg> + '_ {
         self.written.iter().map(|(_, reg, _)| *reg)
     }
 
-    /// Returns the moment at which the next written value arrives.
+    /// Moment at which the next written value arrives; `u64::MAX` without one, or asleep.
     pub fn next_arrival(&self, clock: &Clock) -> u64 {
         let first = self.written.first().filter(|_| !self.asleep);
         first.map_or(u64::MAX, |(edge, ..)| moment_of_edge(*edge, clock))
@@ -69,7 +69,7 @@ impl<Reg: Copy + PartialEq> RegisterSynchroniser<Reg> {
         })
     }
 
-    /// Returns the value that the counter reads as, if it differs from the current one.
+    /// Value that the counter reads as, if it differs from the current one.
     pub fn old_count(&self, clock: &Clock) -> Option<u8> {
         self.old.filter(|(_, until)| edges_until(clock.wall(), clock) < *until).map(|(count, _)| count)
     }

@@ -98,12 +98,14 @@ impl Avr {
         (read(op.d, signed.0), read(op.r, signed.1))
     }
 
+    /// Executes MUL, MULS or MULSU; returns the cycles.
     fn multiply(&mut self, op: Op, signed: (bool, bool)) -> u64 {
         let (a, b) = self.factors(op, signed);
         let product = (a * b) as u16;
         self.set_product(product, product & 0x8000 != 0)
     }
 
+    /// Executes FMUL, FMULS or FMULSU; returns the cycles.
     fn multiply_fraction(&mut self, op: Op, signed: (bool, bool)) -> u64 {
         let (a, b) = self.factors(op, signed);
         let product = (a * b) as u16;
@@ -195,7 +197,7 @@ impl Avr {
         self.jump_to(address);
     }
 
-    /// Skips the next instruction: one cycle for each of its words.
+    /// Skips the next instruction if the condition holds; returns the cycles: one, and one for each word skipped.
     fn skip_if(&mut self, condition: bool) -> u64 {
         if !condition {
             return 1;
@@ -205,6 +207,7 @@ impl Avr {
         1 + u64::from(words)
     }
 
+    /// Branches if the condition holds; returns the cycles.
     fn branch_if(&mut self, condition: bool, op: Op) -> u64 {
         if !condition {
             return 1;
@@ -263,7 +266,7 @@ impl Avr {
                 self.monitor.record_return(self.io.clock.now + cycles, self.sp);
                 self.report_torn_read();
                 self.report_unseen_overflow();
-                self.return_from_interrupt();
+                self.set_interrupt_flag_by_reti();
                 cycles
             }
             Kind::Invalid => {
@@ -358,6 +361,7 @@ impl Avr {
         1
     }
 
+    /// Executes ADIW; returns the cycles.
     fn add_word(&mut self, op: Op, d: usize) -> u64 {
         let before = self.register_pair(d);
         let after = before.wrapping_add(op.k as u16);
@@ -367,6 +371,7 @@ impl Avr {
         2
     }
 
+    /// Executes SBIW; returns the cycles.
     fn subtract_word(&mut self, op: Op, d: usize) -> u64 {
         let before = self.register_pair(d);
         let after = before.wrapping_sub(op.k as u16);
@@ -454,7 +459,7 @@ impl Avr {
         }
     }
 
-    fn return_from_interrupt(&mut self) {
+    fn set_interrupt_flag_by_reti(&mut self) {
         let was_on = self.is_flag_set(flag::I);
         self.sreg |= 1 << flag::I;
         self.holds_interrupts = true;

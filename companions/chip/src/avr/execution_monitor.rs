@@ -101,8 +101,8 @@ impl ExecutionMonitor {
         self.read_at = cycle;
     }
 
-    /// Records a write of a byte of the stack pointer, which was `sp` before; returns the value before both
-    /// writes once both bytes are written. Compilers write the high byte first, thread switches may write it last.
+    /// Records a written byte of the stack pointer; once both are written, returns the value before, else `None`.
+    /// `sp` is the value before this write. Compilers write the high byte first, thread switches may write it last.
     pub fn record_stack_pointer_byte(&mut self, high: bool, sp: u16, cycle: u64) -> Option<u16> {
         /// Most cycles for a pair of writes.
         const PAIR: u64 = 8;
@@ -115,8 +115,7 @@ impl ExecutionMonitor {
         }
     }
 
-    /// True if a function makes or removes its stack frame: it reads the pointer and
-    /// subtracts; at its end it restores the pointer from Y.
+    /// True if a function makes its stack frame: reads the pointer and subtracts; or ends it: restores it from Y.
     pub fn is_frame(&self, before: u16, sp: u16, y: u16, cycle: u64) -> bool {
         /// Most cycles from reading to writing.
         const SUBTRACTING: u64 = 16;
@@ -133,8 +132,7 @@ impl ExecutionMonitor {
         }
     }
 
-    /// True at the first change to a stack that cannot be distinguished from the first one; such a
-    /// change is downwards.
+    /// True at the first change, downwards, to a stack that cannot be distinguished from the first one.
     pub fn is_first_stack_change(&mut self, before: u16, sp: u16, frame: bool) -> bool {
         let inside = self.variables_end.is_none_or(|end| sp.saturating_add(1) >= end);
         let first = inside && sp < before && !frame && !self.is_stack_changed;
@@ -142,7 +140,8 @@ impl ExecutionMonitor {
         first
     }
 
-    /// Records a new stack pointer (`frame`: by a function's frame); returns the bytes by which the stack overlaps the variables.
+    /// Records a new stack pointer; returns the bytes by which the stack overlaps the variables, if it does.
+    /// `frame` is true if a function makes or removes its stack frame.
     pub fn record_stack_pointer(&mut self, sp: u16, frame: bool) -> Option<u16> {
         let inside = self.variables_end.is_none_or(|end| sp.saturating_add(1) >= end);
         if inside {
@@ -162,7 +161,7 @@ impl ExecutionMonitor {
         sp < self.lowest_sp
     }
 
-    /// Records the deepest stack pointer; returns the bytes by which the stack overlaps the variables.
+    /// Records the deepest stack pointer; returns the bytes by which the stack overlaps the variables, if it does.
     pub fn record_stack_growth(&mut self, sp: u16) -> Option<u16> {
         if !self.on_main_stack {
             return None;
@@ -182,6 +181,7 @@ impl ExecutionMonitor {
         self.variables_end.map(|end| end.saturating_sub(sp.saturating_add(1)))
     }
 
+    /// Writes to the log at the end: time, last instruction, a lock that still lasts, stack, and handlers.
     pub fn complete_log(&mut self, io: &mut Io, sreg: u8, pc: u32) {
         let wall = io.clock.wall();
         io.log.cycles = wall;

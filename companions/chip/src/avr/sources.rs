@@ -169,7 +169,7 @@ impl Sources {
         since
     }
 
-    /// Returns the name of a vector, the number of its lost interrupts, and the time of the first.
+    /// Name of a vector, its lost interrupts, and the time of the first; `None` for a vector without a source.
     pub fn name_and_losses(&self, vector: u8) -> Option<(&'static str, (u64, u64))> {
         let index = self.list.iter().position(|s| s.vector == vector)?;
         Some((self.list[index].name, self.lost[index]))
@@ -186,7 +186,7 @@ impl Sources {
 mod tests {
     use super::*;
 
-    fn two() -> (Sources, Vec<u8>) {
+    fn two_sources() -> (Sources, Vec<u8>) {
         let source = |name, vector, bit, cleared| Source {
             name,
             vector,
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_flag_set_while_its_interrupt_is_off_waits_for_it() {
-        let (mut sources, mut data) = two();
+        let (mut sources, mut data) = two_sources();
         let timer = sources.by_name("TIMER");
         sources.raise_flag(timer, 10, &mut data);
         sources.raise_flag(timer, 15, &mut data);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_comes_twice_before_it_is_served_is_lost_once() {
-        let (mut sources, mut data) = two();
+        let (mut sources, mut data) = two_sources();
         let timer = sources.by_name("TIMER");
         data[1] = 1;
         sources.raise_flag(timer, 10, &mut data);
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_comes_sooner_than_any_handler_ends_is_not_lost() {
-        let (mut sources, mut data) = two();
+        let (mut sources, mut data) = two_sources();
         let timer = sources.by_name("TIMER");
         data[1] = 1;
         for time in [10, 20, 23, 24] {
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_condition_that_lasts_interrupts_again() {
-        let (mut sources, mut data) = two();
+        let (mut sources, mut data) = two_sources();
         data[1] = 2;
         let empty = sources.by_name("EMPTY");
         sources.raise_flag(empty, 10, &mut data);

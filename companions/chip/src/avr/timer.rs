@@ -148,17 +148,17 @@ impl Timer {
         self.asynchronous
     }
 
-    /// Returns the pins whose edges it captures or counts.
+    /// Pins whose edges it captures or counts.
     pub fn observed_pins(&self) -> impl Iterator<Item = Pin> {
         [self.spec.captured, self.spec.counted].into_iter().flatten()
     }
 
-    /// Returns the largest value of the counter's register.
+    /// Largest value of the counter's register.
     fn max_count(&self) -> u16 {
         if self.spec.wide { 0xffff } else { 0xff }
     }
 
-    /// Returns the value at which the counter turns or restarts in its mode.
+    /// Value at which the counter turns or restarts in its mode.
     fn top_count(&self) -> u16 {
         match self.top {
             Top::Fixed(top) => top,
@@ -167,7 +167,7 @@ impl Timer {
         }
     }
 
-    /// Returns the timer with its control registers applied.
+    /// Timer with its control registers applied.
     fn with_configuration(mut self) -> Self {
         self.apply_control_registers();
         self
@@ -188,18 +188,18 @@ impl Timer {
         self.source = ClockSource::from_clock_select(self.control[1] & 7, self.spec.fine);
     }
 
-    /// Returns the current time: the oscillator's if it counts a watch crystal, else the processor's cycle.
+    /// Current time: the oscillator's if it counts a watch crystal, else the processor's cycle.
     fn now(&self, io: &Io) -> u64 {
         if self.asynchronous { io.clock.wall() } else { io.clock.now }
     }
 
-    /// Returns the ticks from the prescaler's zero to a moment.
+    /// Ticks from the prescaler's zero to a moment.
     fn ticks_until(&self, time: u64, divider: u64, io: &Io) -> u64 {
         let passed = time.saturating_sub(self.zero);
         if self.asynchronous { crystal::edges_until(passed, &io.clock) / divider } else { passed / divider }
     }
 
-    /// Returns the time of a tick.
+    /// Time of a tick.
     fn time_of_tick(&self, tick: u64, divider: u64, io: &Io) -> u64 {
         if self.asynchronous {
             self.zero + crystal::moment_of_edge(tick * divider, &io.clock)
@@ -252,7 +252,7 @@ impl Timer {
         }
     }
 
-    /// Returns the next event with an effect in each kind of time: a cycle, and a moment of the oscillator.
+    /// Next event with an effect in each kind of time: a cycle, and a moment of the oscillator.
     pub fn next_event_times(&self, io: &Io) -> (u64, u64) {
         let counts = self.counted_at.front().copied().unwrap_or(u64::MAX);
         let captures = self.capture_at.unwrap_or(u64::MAX).min(counts);
@@ -269,7 +269,7 @@ impl Timer {
         if self.asynchronous { (u64::MAX, time.min(never.1)) } else { (time.min(captures), u64::MAX) }
     }
 
-    /// Returns the value at which the counter ends its way up or down. A top that was lowered below the
+    /// Value at which the counter ends its way up or down. A top that was lowered below the
     /// counter is missed, as the data sheet says of CTC and fast PWM (sections 16.9.2, 16.9.3): the counter
     /// goes on to its maximum and wraps around. The data sheet does not say this of the phase correct modes;
     /// their counter is assumed to do the same, since it compares in the same way.
@@ -282,7 +282,7 @@ impl Timer {
         }
     }
 
-    /// Returns the ticks to the next one with an effect beyond counting, itself included.
+    /// Ticks to the next one with an effect beyond counting, itself included.
     fn ticks_to_event(&self) -> u64 {
         if self.blocked {
             return 1;
@@ -414,8 +414,8 @@ impl Timer {
         io.override_pin(pin, (self.match_action(unit) != 0).then_some(level), false, cycle);
     }
 
-    /// Returns the part of a lap from the counter to a unit's compare value, and the distance of that from
-    /// the previous value; zero in modes whose matches work differently.
+    /// Distance from the counter to a unit's compare value, and from the previous value to it, in laps.
+    /// Zero in modes whose matches work differently.
     fn compare_distance(&self, unit: usize, before: u16) -> CompareDistance {
         let part = |ticks: u16| f64::from(ticks & self.max_count()) / (f64::from(self.max_count()) + 1.0);
         let compare = self.compare[unit];
@@ -633,7 +633,7 @@ impl Timer {
         }
     }
 
-    /// Returns the registers whose written values have not arrived yet.
+    /// Registers whose written values have not arrived yet.
     pub fn busy_registers(&self) -> impl Iterator<Item = Reg> + '_ {
         self.crystal.busy_registers()
     }

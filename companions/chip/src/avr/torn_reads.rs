@@ -100,8 +100,8 @@ impl Avr {
         self.torn_reads.partial_reads.push(PartialRead { pc: self.pc, sp: self.sp, loads, before, vector });
     }
 
-    /// Reports a torn read when a handler ends: where bytes changed that had been read and others that had not, the result is neither the value before nor the
-    /// one after.
+    /// Reports a torn read when a handler ends, if bytes read before it and bytes not yet read both changed.
+    /// The result is neither the value before nor the one after.
     pub(super) fn report_torn_read(&mut self) {
         let goes_on = |half: &PartialRead| half.pc == self.pc && half.sp == self.sp;
         let Some(index) = self.torn_reads.partial_reads.iter().position(goes_on) else { return };

@@ -84,8 +84,8 @@ impl Watchdog {
         false
     }
 
-    /// Clears WDIE at the entry of its handler if reset is enabled too: the handler must set it again, or the
-    /// next timeout is a reset.
+    /// Clears WDIE at the entry of its handler if reset is enabled too.
+    /// The handler must set it again, or the next timeout is a reset.
     pub fn handle_interrupt_entry(&self, io: &mut Io) {
         if io.register(self.address) & WDE != 0 {
             io.data[usize::from(self.address)] &= !WDIE;

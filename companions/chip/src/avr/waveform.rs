@@ -1,6 +1,6 @@
 //! Modes of a timer, as selected by the control registers (tables 15-8, 15-9, 16-4, 16-5, 18-8, 18-9).
 //!
-//! ClockSource: ATmega328P data sheet (DS40002061), chapters 15, 16 and 18.
+//! Source: ATmega328P data sheet (DS40002061), chapters 15, 16 and 18.
 
 /// Counting mode of a timer, and the time at which compare registers take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Top {
     Capture,
 }
 
-/// ClockSource of the counter's ticks.
+/// Source of the counter's ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockSource {
     Stopped,

@@ -85,7 +85,7 @@ fn instructions_take_what_the_table_says() {
 }
 
 /// Vectors in memory, and the first eight interrupts enabled.
-fn ready() -> Vec<u16> {
+fn enable_interrupts() -> Vec<u16> {
     [poke(0xe000_ed08, VECTORS), poke(0xe000_e100, 0xff)].concat()
 }
 
@@ -95,7 +95,7 @@ fn pend(lines: u8) -> Vec<u16> {
 
 #[test]
 fn an_interrupt_takes_15_cycles_to_its_handler() {
-    let (log, registers) = run(&[ready(), pend(1)].concat());
+    let (log, registers) = run(&[enable_interrupts(), pend(1)].concat());
     let vector = &log.vectors[0];
     assert_eq!((vector.number, vector.name.as_str(), vector.count), (LINE, "TIMER_IRQ_0", 1));
     assert_eq!((vector.min_latency_cycles, vector.max_latency_cycles), (15, 15));
@@ -107,7 +107,7 @@ fn an_interrupt_takes_15_cycles_to_its_handler() {
 
 #[test]
 fn a_second_interrupt_follows_without_the_frame() {
-    let (log, registers) = run(&[ready(), pend(3)].concat());
+    let (log, registers) = run(&[enable_interrupts(), pend(3)].concat());
     let entered: Vec<_> = log.entries.iter().map(|entry| (entry.vector, entry.cycle)).collect();
     let [(first, at), (second, then)] = entered[..] else { panic!("{entered:?}") };
     assert_eq!((first, second, then - at), (LINE, LINE + 1, 15 + 1 + 2));
@@ -128,7 +128,8 @@ fn a_more_urgent_one_goes_first_if_it_comes_while_the_frame_is_stored() {
     let mut orders = Vec::new();
     for after in 4..60 {
         // The interrupt has the lowest priority, SysTick the highest.
-        let prepared = [ready(), poke(0xe000_e400, 0xc0), set(2, 0xe000_e200), vec![movs(1, 1)]].concat();
+        let prepared =
+            [enable_interrupts(), poke(0xe000_e400, 0xc0), set(2, 0xe000_e200), vec![movs(1, 1)]].concat();
         let program = [prepared, tick_after(after), vec![store(1, 2, 0)], vec![NOP; 120]].concat();
         let (log, registers) = run(&program);
         let tick = log.vectors.iter().find(|v| v.number == SYSTICK).unwrap();
@@ -152,7 +153,8 @@ fn a_more_urgent_one_goes_first_if_it_comes_while_the_frame_is_stored() {
 fn loads_and_stores_of_several_registers_are_given_up_for_an_interrupt() {
     for after in 4..40 {
         // SysTick interrupts in the middle of PUSH and POP, which take 9 cycles.
-        let program = [ready(), tick_after(after), [0xb4ff, 0xbcff].repeat(8), vec![CPSID]].concat();
+        let program =
+            [enable_interrupts(), tick_after(after), [0xb4ff, 0xbcff].repeat(8), vec![CPSID]].concat();
         let (log, registers) = run(&program);
         let tick = log.vectors.iter().find(|v| v.number == SYSTICK).unwrap();
         assert!(tick.max_latency_cycles <= 17, "{after}: {tick:?}");
@@ -164,7 +166,8 @@ fn loads_and_stores_of_several_registers_are_given_up_for_an_interrupt() {
 #[test]
 fn a_sleep_ends_by_what_is_pending_even_with_interrupts_off() {
     let program =
-        [ready(), vec![CPSID], tick_after(5_000), vec![WFI, CPSIE], ISB.to_vec(), vec![CPSID]].concat();
+        [enable_interrupts(), vec![CPSID], tick_after(5_000), vec![WFI, CPSIE], ISB.to_vec(), vec![CPSID]]
+            .concat();
     let (log, registers) = run(&program);
     let tick = log.vectors.iter().find(|v| v.number == SYSTICK).unwrap();
     // CPSIE, then the entry.

@@ -46,7 +46,7 @@ impl Numbers {
 const HIGH: [u16; 2] = [9, 12];
 
 /// An instruction that changes registers and flags alone.
-fn plain(n: &mut Numbers) -> u16 {
+fn plain_instruction(n: &mut Numbers) -> u16 {
     let free = n.below(0x4000) | n.below(2) << 15;
     let any = |n: &mut Numbers| if n.below(3) == 0 { n.one_of(&HIGH) } else { n.below(8) };
     match n.below(9) {
@@ -65,7 +65,7 @@ fn plain(n: &mut Numbers) -> u16 {
 }
 
 /// A load or store through a register that is set before.
-fn memory(n: &mut Numbers) -> Vec<u16> {
+fn memory_access(n: &mut Numbers) -> Vec<u16> {
     let (base, other) = (n.below(8), n.below(8));
     let index = (base + 1 + n.below(7)) % 8;
     let mut words = set(base, DATA + 4 * u32::from(n.below(0x100)));
@@ -91,25 +91,25 @@ fn memory(n: &mut Numbers) -> Vec<u16> {
 }
 
 /// A piece of a program that begins at an address.
-fn piece(n: &mut Numbers, at: u32) -> Vec<u16> {
+fn program_piece(n: &mut Numbers, at: u32) -> Vec<u16> {
     match n.below(24) {
-        0..=9 => vec![plain(n)],
-        10..=14 => memory(n),
+        0..=9 => vec![plain_instruction(n)],
+        10..=14 => memory_access(n),
         15 => {
             let list = n.below(255) + 1;
             let popped =
                 (0..8).fold(0, |to, bit| if list >> bit & 1 != 0 { to | 1 << ((bit * 3) % 8) } else { to });
-            vec![0xb400 | list, plain(n), 0xbc00 | popped]
+            vec![0xb400 | list, plain_instruction(n), 0xbc00 | popped]
         }
         16 | 17 => {
             let over = n.below(5);
             let mut words = vec![0xd000 | n.below(14) << 8 | over.wrapping_sub(1) & 0xff];
-            words.extend((0..over).map(|_| plain(n)));
+            words.extend((0..over).map(|_| plain_instruction(n)));
             if over == 0 { vec![NOP] } else { words }
         }
-        18 => vec![0xe001, plain(n), plain(n), plain(n)],
+        18 => vec![0xe001, plain_instruction(n), plain_instruction(n), plain_instruction(n)],
         // BL over a jump to a return; the address it left is used.
-        19 => vec![0xf000, 0xf801, 0xe001, plain(n), BX_LR, mov(n.below(8), 14)],
+        19 => vec![0xf000, 0xf801, 0xe001, plain_instruction(n), BX_LR, mov(n.below(8), 14)],
         20 => {
             // A literal, and flags.
             let skip = if at & 2 == 0 { vec![] } else { vec![NOP] };
@@ -133,13 +133,14 @@ fn piece(n: &mut Numbers, at: u32) -> Vec<u16> {
                 [set(0, PROCESS_STACK), vec![0xf380, 0x8809, movs(1, 2), 0xf381, 0x8814], ISB.to_vec()]
                     .concat();
             let back = [vec![0xdf07, 0xbc04, movs(1, 0), 0xf381, 0x8814], ISB.to_vec()].concat();
-            [there, vec![0xb404, plain(n) & 0x1fff, 0xf3ef, 0x8309, 0xf3ef, 0x8414], back].concat()
+            [there, vec![0xb404, plain_instruction(n) & 0x1fff, 0xf3ef, 0x8309, 0xf3ef, 0x8414], back]
+                .concat()
         }
     }
 }
 
 /// All registers that pieces use, and the flags, go into the log. R0 and R1 are used up.
-fn look() -> Vec<u16> {
+fn log_registers() -> Vec<u16> {
     let mut words = vec![0xf3ef, 0x8a00, mov(8, 0), mov(0, 11), 0xc0fe];
     for register in [8, 10, 9, 12] {
         words.extend([mov(1, register), 0xc002]);
@@ -152,7 +153,7 @@ fn look() -> Vec<u16> {
 const HANDLER: [u16; 6] = [0xf3ef, 0x8305, 0x9a07, 0x9300, 0x9201, BX_LR];
 
 /// QEMU writes the memory into a file and ends; for the other, the first breakpoint is the end.
-fn ending() -> Vec<u16> {
+fn dump_and_end() -> Vec<u16> {
     let breakpoint = 0xbeab;
     let open = [set(1, WRITING), vec![movs(0, 1), breakpoint]].concat();
     let write = [set(1, WRITING + 12), vec![0x6008, movs(0, 5), breakpoint]].concat();
@@ -161,7 +162,7 @@ fn ending() -> Vec<u16> {
 }
 
 /// Returns the memory from the beginning, and the number of records in it.
-fn program(seed: u64) -> (Vec<u8>, u32) {
+fn random_program(seed: u64) -> (Vec<u8>, u32) {
     let mut n = Numbers(seed);
     let mut words = poke(0xe000_ed08, VECTORS);
     words.extend([set(0, LOG), vec![mov(11, 0)], set(0, STACK), vec![mov(13, 0)]].concat());
@@ -171,12 +172,12 @@ fn program(seed: u64) -> (Vec<u8>, u32) {
     while words.len() * 2 < (VECTORS - CODE) as usize - 400 && (looks + 1) * LOOK < PROCESS_STACK - LOG - 0x80
     {
         for _ in 0..12 {
-            words.extend(piece(&mut n, CODE + 2 * words.len() as u32));
+            words.extend(program_piece(&mut n, CODE + 2 * words.len() as u32));
         }
-        words.extend(look());
+        words.extend(log_registers());
         looks += 1;
     }
-    words.extend(ending());
+    words.extend(dump_and_end());
     let mut memory = bytes(&words);
     memory.resize((DATA - CODE) as usize, 0);
     let mut put = |at: u32, values: &[u32]| {
@@ -192,7 +193,7 @@ fn program(seed: u64) -> (Vec<u8>, u32) {
     (memory, looks)
 }
 
-fn on_qemu(directory: &Path, memory: &[u8]) -> Vec<u8> {
+fn run_on_qemu(directory: &Path, memory: &[u8]) -> Vec<u8> {
     let vectors = (VECTORS - CODE) as usize;
     std::fs::write(directory.join("memory.bin"), memory).unwrap();
     std::fs::write(directory.join("vectors.bin"), &memory[vectors..vectors + 64]).unwrap();
@@ -219,8 +220,8 @@ fn random_programs_end_alike() {
     }
     let directory = tempfile::tempdir().unwrap();
     for seed in 1..=8 {
-        let (memory, looks) = program(seed * 0x9e37_79b9_7f4a_7c15);
-        let theirs = on_qemu(directory.path(), &memory);
+        let (memory, looks) = random_program(seed * 0x9e37_79b9_7f4a_7c15);
+        let theirs = run_on_qemu(directory.path(), &memory);
         let image = Image { flash: vec![(CODE, memory)], entry: Some(CODE), ..Image::default() };
         let (log, _, _, ours) =
             run_with_final_state(&Setup { max_cycles: 1_000_000, ..Setup::from_image(image) });

@@ -26,7 +26,7 @@ pub struct DuckDb {
 }
 
 impl DuckDb {
-    /// DuckDB at this path, else the first that is found.
+    /// Finds DuckDB at this path, else the first program or Python module of it that works.
     pub(super) fn find(asked: Option<&str>) -> Result<Self, Error> {
         if let Some(path) = asked {
             let program = DuckDb { program: path.into(), is_python: false };
@@ -67,7 +67,7 @@ impl DuckDb {
             .is_ok_and(|output| output.status.success() && (self.is_python || output.stdout.contains(&b'1')))
     }
 
-    /// Answers each query into a file of its name, and gives what SQL of the user's own prints.
+    /// Answers each query into a file of its name in `out`; returns what SQL of the user's own prints.
     pub(super) fn run(&self, job: &Job<'_>, out: &Path) -> Result<Vec<u8>, Error> {
         let mut command = Command::new(&self.program);
         match self.is_python {

@@ -33,7 +33,7 @@ pub struct Answers {
 }
 
 impl Engine {
-    /// The engine that was asked for: a path of DuckDB, or a master of Spark (`spark://...`, `yarn`, `k8s://...`, `local...`); by
+    /// Finds the engine: DuckDB at a path, or Spark for a master (`spark://...`, `yarn`, `k8s://...`, `local...`). By
     /// default DuckDB where it is found first.
     pub fn find(asked: Option<&str>) -> Result<Self, Error> {
         match asked {
@@ -42,7 +42,7 @@ impl Engine {
         }
     }
 
-    /// Answers all questions or none.
+    /// Runs a job's queries; returns all answers, or fails.
     pub fn answer(&self, job: &Job<'_>) -> Result<Answers, Error> {
         let folder = temporary_folder()?;
         let printed = match self {

@@ -39,7 +39,7 @@ pub(super) fn is_master(name: &str) -> bool {
 }
 
 impl Spark {
-    /// Spark's own program, in `SPARK_HOME` or in `PATH`.
+    /// Finds Spark's own program, in `SPARK_HOME` or in `PATH`.
     pub(super) fn find(master: &str) -> Result<Self, Error> {
         let home = env::var_os("SPARK_HOME").map(|home| PathBuf::from(home).join("bin"));
         let path = env::var_os("PATH").unwrap_or_default();
@@ -52,6 +52,7 @@ impl Spark {
         Ok(Spark { submit, master: master.into() })
     }
 
+    /// Answers each query into a file of its name in `out`; returns what SQL of the user's own prints.
     pub(super) fn run(&self, job: &Job<'_>, out: &Path) -> Result<Vec<u8>, Error> {
         let folder = fs::canonicalize(job.folder).map_err(Error::file("open", job.folder))?;
         let view = |view: &View| {

@@ -33,8 +33,7 @@ impl GroupChange {
     }
 }
 
-/// Change from before to after, a pair of quantiles for each machine; `None` for fewer than three machines, of which
-/// chance is not told.
+/// Mean change over machines, each a quantile before and after; `None` for fewer than three machines.
 pub fn group_change(pairs: &[(f64, f64)]) -> Option<GroupChange> {
     let changes = pairs.iter().filter(|(before, after)| *before > 0.0 && *after > 0.0);
     let changes: Vec<f64> = changes.map(|(before, after)| (after / before).ln()).collect();

@@ -74,8 +74,8 @@ impl DailyModel {
     }
 }
 
-/// The day from which on a machine has changed, and whether it got worse: a self-starting CUSUM of what days add (Hawkins
-/// 1987), of which the machine's own beginning is no reference by itself.
+/// First day of a machine's change, and whether it got worse, by a self-starting CUSUM; `None` if there is none. Of
+/// what days add (Hawkins 1987); the machine's own beginning is no reference by itself.
 pub fn first_alarm(series: &DailySeries, model: &DailyModel) -> Option<(i64, bool)> {
     let (mut seen, mut mean) = (0.0f64, 0.0f64);
     let (mut up, mut down) = ((0.0, 0), (0.0, 0));

@@ -1,6 +1,6 @@
 //! Frequency of shifts with a late start, and the ranking of machines by it.
 
-use jitterlab_analysis::exact_binomial::{binomial_lower, binomial_upper, chi_squared};
+use jitterlab_analysis::exact_binomial::{binomial_lower, binomial_upper, chi_squared_quantile};
 use serde::Serialize;
 
 /// Confidence of each end of an interval.
@@ -59,8 +59,8 @@ impl GammaRates {
         Some(GammaRates { shape: mean * mean / between, rate: mean / between })
     }
 
-    /// Lower bound (95 %) of the posterior rate of a machine with these events and shifts.
+    /// Lower limit (95 %) of the posterior event rate of a machine with these events and shifts.
     pub fn lower(&self, events: f64, shifts: f64) -> f64 {
-        chi_squared(2.0 * (self.shape + events), LOWER) / 2.0 / (self.rate + shifts)
+        chi_squared_quantile(2.0 * (self.shape + events), LOWER) / 2.0 / (self.rate + shifts)
     }
 }

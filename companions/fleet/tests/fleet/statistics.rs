@@ -7,17 +7,18 @@ use jitterlab_analysis::exact_binomial::binomial_at_least;
 use jitterlab_analysis::random::Random;
 use jitterlab_fleet::statistics::{GammaRates, ShiftShare, group_change};
 
-use calibration::{DEPENDENT, KINDS, steady, stepped, update, updates};
+use calibration::{DEPENDENT, KINDS, accused_updates, detected_steps, steady_alarms, update_effect};
 
 /// Of updates without an effect one in twenty seems to have one, and a hidden change is found.
 #[test]
 fn machines_are_the_unit_of_what_an_update_did() {
     for kind in KINDS {
         let mut random = Random::new(3);
-        let called =
-            (0..200).filter(|_| update(&mut random, kind, 0.0, 40).is_some_and(|of| of.is_shown())).count();
+        let called = (0..200)
+            .filter(|_| update_effect(&mut random, kind, 0.0, 40).is_some_and(|of| of.is_shown()))
+            .count();
         assert!(called <= 10, "{}: {called} of 200 updates without an effect", kind.name);
-        let found = update(&mut random, kind, 0.12, 238).unwrap();
+        let found = update_effect(&mut random, kind, 0.12, 238).unwrap();
         assert!(found.is_shown() && found.low < 0.12 && 0.12 < found.high, "{}: {found:?}", kind.name);
     }
     assert_eq!(group_change(&[(1.0, 2.0), (1.0, 2.0)]), None);
@@ -27,10 +28,10 @@ fn machines_are_the_unit_of_what_an_update_did() {
 #[test]
 fn machines_that_are_accused_are_guilty() {
     for kind in KINDS {
-        let all = updates(&mut Random::new(9), kind, 0.25, 20);
+        let all = accused_updates(&mut Random::new(9), kind, 0.25, 20);
         assert!(all.false_share() <= 0.06, "{}: {all:?}", kind.name);
     }
-    let all = updates(&mut Random::new(9), DEPENDENT, 0.25, 20);
+    let all = accused_updates(&mut Random::new(9), DEPENDENT, 0.25, 20);
     assert!(all.guilty as f64 >= 0.6 * all.of as f64, "{all:?}");
 }
 
@@ -38,10 +39,10 @@ fn machines_that_are_accused_are_guilty() {
 #[test]
 fn a_change_without_a_known_cause_is_found_and_steady_machines_are_left_alone() {
     let mut random = Random::new(17);
-    let (model, accused) = steady(&mut random, DEPENDENT, 200).unwrap();
+    let (model, accused) = steady_alarms(&mut random, DEPENDENT, 200).unwrap();
     assert!((model.rho - 0.6).abs() < 0.1 && (model.sd / (0.08 * 0.8) - 1.0).abs() < 0.1, "{model:?}");
     assert!(accused <= 4, "{accused} of 200 steady machines");
-    let found = stepped(&mut random, DEPENDENT, &model, 0.25, 60);
+    let found = detected_steps(&mut random, DEPENDENT, &model, 0.25, 60);
     assert!(found >= 54, "{found} of 60");
 }
 

@@ -53,7 +53,7 @@ const PEERS: [Peer; 4] = [
             let PeerTask { period_ns, priority, cpu, count } = task;
             words(&format!(
                 "{} bare {period_ns} {priority} {cpu} {count} bare.raw run.parquet",
-                own().display()
+                own_executable().display()
             ))
         },
         file: Some("bare.raw"),
@@ -157,12 +157,12 @@ impl Peer {
 }
 
 /// This program, which is the bare loop in the guest.
-fn own() -> PathBuf {
+fn own_executable() -> PathBuf {
     env::current_exe().unwrap_or_default()
 }
 
 /// The row of a tool.
-fn row(name: &str, stats: &TimingStats) -> String {
+fn table_row(name: &str, stats: &TimingStats) -> String {
     let spec = TaskSpec { name: name.into(), period_ns: stats.period_ns(), ..TaskSpec::default() };
     let of = Summary::new(&TaskRun::new(spec), stats).latency;
     let figures = [of.min_ns, of.at(P50).exactly(), of.at(P99).exactly(), of.at(P99_9).exactly(), of.max_ns];
@@ -190,7 +190,7 @@ fn compare(kernel: &KernelChoice) -> Result<(), Error> {
         machine: Machine::default(),
         companion: env!("CARGO_BIN_EXE_jitterlab-kernel").into(),
         program: None,
-        with: vec![own().display().to_string()],
+        with: vec![own_executable().display().to_string()],
         modules: Vec::new(),
         steps,
     };
@@ -202,13 +202,13 @@ fn compare(kernel: &KernelChoice) -> Result<(), Error> {
     );
     println!("latency in us   activations     mean      min      p50      p99    p99.9      max");
     let stats = own_figures(&guest)?;
-    println!("{}", row("jitterlab", &stats));
+    println!("{}", table_row("jitterlab", &stats));
     let own_mean_ns = stats.latency.mean_ns().unwrap_or(f64::NAN);
     for peer in &PEERS {
         match peer.figures(&TASK, &guest.answer) {
             Ok(stats) => {
                 let ratio = own_mean_ns / stats.latency.mean_ns().unwrap_or(f64::NAN);
-                println!("{}  jitterlab's mean is {ratio:.4} times this", row(peer.name, &stats));
+                println!("{}  jitterlab's mean is {ratio:.4} times this", table_row(peer.name, &stats));
             }
             Err(why) => println!("{:15} nothing: {why}", peer.name),
         }

@@ -28,8 +28,8 @@ pub static AMD64: Architecture = Architecture {
     version,
 };
 
-/// Reads release and version from a kernel image's setup header (Documentation/arch/x86/boot.rst of the kernel:
-/// `HdrS` at 0x202, at 0x20e the position of the version text less 0x200).
+/// Release and version from a kernel image's setup header; `None` for other data.
+/// Documentation/arch/x86/boot.rst of the kernel: `HdrS` at 0x202, at 0x20e the position of the version text less 0x200.
 fn version(image: &[u8]) -> Option<String> {
     if image.get(0x202..0x206)? != b"HdrS" {
         return None;

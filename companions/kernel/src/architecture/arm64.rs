@@ -34,7 +34,8 @@ pub static ARM64: Architecture = Architecture {
 
 const LARGEST_BYTES: u64 = 1 << 28;
 
-/// Reads the version banner of an arm64 image, compressed or not (Documentation/arch/arm64/booting.rst).
+/// Version banner of an arm64 image, compressed or not; `None` for other data.
+/// Documentation/arch/arm64/booting.rst of the kernel.
 fn version(image: &[u8]) -> Option<String> {
     if image.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();

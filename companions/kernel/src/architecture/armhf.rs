@@ -24,7 +24,7 @@ pub static ARMHF: Architecture = Architecture {
     version,
 };
 
-/// Returns an empty version for a zImage (0x016f2818 at 0x24), whose own version is compressed.
+/// An empty version for a zImage (0x016f2818 at 0x24), whose own is compressed; `None` for other data.
 fn version(image: &[u8]) -> Option<String> {
     (image.get(0x24..0x28)? == 0x016f_2818u32.to_le_bytes()).then(String::new)
 }

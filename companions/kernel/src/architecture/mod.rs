@@ -75,7 +75,7 @@ impl Eq for Architecture {}
 impl Architecture {
     pub const ALL: [&'static Architecture; 3] = [&AMD64, &ARM64, &ARMHF];
 
-    /// Returns the one that this program was built for; `None` if no kernel of it can be booted.
+    /// The architecture that this program was built for; `None` if no kernel of it can be booted.
     pub fn own() -> Option<&'static Architecture> {
         Self::ALL.into_iter().find(|one| one.rust == std::env::consts::ARCH)
     }
@@ -95,8 +95,8 @@ impl Architecture {
     }
 }
 
-/// The text after `Linux version ` in an uncompressed image, without the compiler: release, builder, and the
-/// rest from `#1` on, as in x86's images. If there are two, the first is a pattern without the number.
+/// Release, builder and build from the `Linux version` text of an uncompressed image; `None` without one.
+/// The rest is from `#1` on, as in x86's images. If there are two, the first is a pattern without the number.
 fn version_banner(image: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"Linux version ";
     // Most bytes of an image are no `L`.

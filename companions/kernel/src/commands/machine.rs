@@ -53,8 +53,7 @@ impl MachineArgs {
         self.time
     }
 
-    /// A session of these steps on such a machine, with everything that the tasks and loads of a run among
-    /// them need in the guest.
+    /// A session of these steps on such a machine, with the files that a measurement's tasks and loads need.
     pub fn session(&self, steps: Vec<Step>, measure: Option<&MeasureArgs>) -> Result<KernelSession, Error> {
         let mut session = KernelSession {
             machine: Machine {

@@ -117,8 +117,7 @@ pub fn execute(args: &Args) -> CommandResult {
 type GuestResults<T> = (Vec<GuestCommandResult>, Vec<PathBuf>, T);
 
 impl Args {
-    /// Result of a guest's measurement, with its files kept unless --no-file; `files` gets those of the
-    /// further commands.
+    /// Keeps a guest's files unless --no-file and reads the measurement; `files` gets those of further commands.
     fn save_and_read_run(
         &self,
         kernel: &KernelChoice,
@@ -175,8 +174,8 @@ fn measuring_step(measure: &MeasureArgs) -> Result<Step, Error> {
     Ok(jitterlab_run_step(RUN_STEP, &measure.to_options()))
 }
 
-/// Boots each kernel, `jobs` at a time (by default as many as make sense), and does the session's steps on it. `each` is called
-/// for each guest as soon as it is done; the results are in the kernels' order.
+/// Boots each kernel, `jobs` at a time, and runs the steps; the results of `each`, in the kernels' order.
+/// By default as many boot as make sense. `each` is called for each guest as soon as it is done.
 fn run_on_kernels<T: Send>(
     session: &KernelSession,
     kernels: &[KernelChoice],

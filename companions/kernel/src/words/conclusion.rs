@@ -12,7 +12,7 @@ const FEWEST_FOR_DIFFERENCE: u64 = 6;
 /// Largest relative difference of latest starts that count as alike: three digits show no smaller one.
 const ALIKE: f64 = 0.01;
 
-/// Returns the conclusion of a comparison of kernels; `None` if nothing was measured.
+/// Conclusion of a comparison of kernels; `None` if nothing was measured.
 pub fn comparison_conclusion(run: &KernelRun) -> Option<Conclusion> {
     match run.kernels.as_slice() {
         [] => None,
@@ -39,7 +39,7 @@ fn numbered_tasks(kernel: &RunOnKernel) -> impl Iterator<Item = (usize, &str)> {
     kernel.measured.summaries().map(|summary| summary.task.as_str()).enumerate()
 }
 
-/// Returns the conclusion for one kernel: virtual time says nothing about a machine.
+/// Conclusion for one kernel: virtual time says nothing about a machine.
 fn one_kernel_conclusion(kernel: &RunOnKernel, counted: bool) -> Conclusion {
     let why = match counted {
         true => "virtual time counts instructions, so it compares kernels",
@@ -57,7 +57,7 @@ fn one_kernel_conclusion(kernel: &RunOnKernel, counted: bool) -> Conclusion {
     }
 }
 
-/// Returns the conclusion for several kernels: the one on which each task's latest start is earliest and that misses no more than others.
+/// Conclusion for several kernels: the best by latest starts and misses, and all latest starts.
 fn several_kernels_conclusion(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Conclusion {
     let (fitness, verdict) = match (run.ns_per_instruction, reason_unranked(run, first)) {
         (None, _) => (
@@ -90,7 +90,7 @@ fn several_kernels_conclusion(run: &KernelRun, first: &RunOnKernel, second: &Run
     }
 }
 
-/// Returns the reason why the kernels cannot be ranked, if one differs from the first.
+/// Reason not to rank the kernels: one was not measured as the first, or not to its end; `None` if none.
 fn reason_unranked(run: &KernelRun, first: &RunOnKernel) -> Option<String> {
     let name = &first.kernel;
     let first = &first.measured.run;
@@ -138,8 +138,8 @@ enum BestKernels {
     Unknown,
 }
 
-/// Returns the kernels on which a task is best, of kernels that can be ranked; and the number of starts on the nearest other
-/// kernel that were later than any there; if there were none, the number of due times that it missed more.
+/// Kernels on which a task is best, and how many later starts, or else misses, elsewhere show it.
+/// The number is of the nearest other kernel: its starts that were later than any on the best; if none, its further misses.
 fn best_kernels(run: &KernelRun, task: usize) -> (BestKernels, u64) {
     let known = run.kernels.iter().map(|kernel| {
         let of = kernel.measured.tasks.get(task)?;
@@ -190,7 +190,7 @@ fn ranking_verdict(run: &KernelRun, first: &RunOnKernel) -> (Fitness, String) {
     (Fitness::Limited, format!("DIFFERENT by task: {}.", each.join("; ")))
 }
 
-/// Returns the names of kernels; of several, that they are alike.
+/// Names of kernels; of several, that they are alike.
 fn kernel_names(run: &KernelRun, kernels: &[usize]) -> String {
     let names = kernels.iter().filter_map(|number| Some(run.kernels.get(*number)?.kernel.clone()));
     let names: Vec<String> = names.collect();
@@ -198,7 +198,7 @@ fn kernel_names(run: &KernelRun, kernels: &[usize]) -> String {
     format!("{}{alike}", list(&names))
 }
 
-/// Returns the verdict if it is the same for all tasks.
+/// Verdict where all tasks have the same best kernels; `rests_on` starts or misses show the difference.
 fn verdict_for_all_tasks(run: &KernelRun, best: &BestKernels, rests_on: u64) -> (Fitness, String) {
     const WHY: &str = "nowhere else is the latest start earlier, or are fewer due times missed";
     match best {
@@ -229,7 +229,7 @@ fn verdict_for_all_tasks(run: &KernelRun, best: &BestKernels, rests_on: u64) -> 
     }
 }
 
-/// Returns the sentence on one task of several that differ.
+/// Sentence on one task of several that differ.
 fn task_sentence(run: &KernelRun, task: &str, best: &BestKernels, rests_on: u64) -> String {
     match best {
         BestKernels::These(kernels) => {

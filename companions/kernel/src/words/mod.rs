@@ -29,9 +29,8 @@ impl Present for KernelRun {
     }
 }
 
-/// Returns for each task a table of release latencies with a row per kernel, and a sentence on the ratio of the
-/// kernels' largest latencies. Then the warnings of the runs, their files, and the further commands after
-/// them.
+/// Section that compares kernels: for each task a table of latencies and the ratio of the largest ones.
+/// Then the warnings of the runs, their files, and the further commands after them.
 fn comparison_section(run: &KernelRun) -> Section {
     let kernels = &run.kernels;
     let named = kernels.iter().map(|k| format!("{}: Linux {}.", k.kernel, k.release));
@@ -55,7 +54,7 @@ fn comparison_section(run: &KernelRun) -> Section {
     Section::new("kernel-run", "Kernels", "The same tasks and loads on each kernel, in virtual time.", pieces)
 }
 
-/// Returns the further commands that ran after the measurements, and the files they left.
+/// Further commands that ran after the measurements, and the files they left.
 fn further_command_pieces(run: &KernelRun) -> impl Iterator<Item = Piece> {
     let commands =
         run.also.iter().map(|GuestCommandResult { kernel, command, status, stdout, stderr, failure }| {
@@ -73,7 +72,7 @@ fn further_command_pieces(run: &KernelRun) -> impl Iterator<Item = Piece> {
         .chain(run.files.iter().map(|file| Piece::text(format!("File from the guest: {}", file.display()))))
 }
 
-/// Returns the warnings of the runs, each once, without those that other parts show for every kernel.
+/// Warnings of the runs, each once, without those that other parts show for every kernel.
 fn warning_pieces(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
     let mut warnings: Vec<(&Warning, Vec<&str>)> = Vec::new();
     for (kernel, warning) in kernels.iter().flat_map(|k| k.measured.run.warnings.iter().map(move |w| (k, w)))
@@ -106,7 +105,7 @@ fn latency_row(kernel: &str, summary: &Summary) -> Vec<String> {
     cells
 }
 
-/// Returns a sentence on the ratio of the largest of the kernels' largest latencies to the smallest.
+/// Sentence on the largest of the kernels' largest latencies over the smallest; `None` if equal or not positive.
 fn ratio_sentence(of: &[(&str, &Summary)]) -> Option<String> {
     let largest = |s: &Summary| s.latency.max_ns;
     let best = of.iter().filter(|(_, s)| largest(s).is_some()).min_by_key(|(_, s)| largest(s))?;

@@ -88,7 +88,7 @@ fn every_timer_and_unit_keeps_a_period() {
         ("atmega128", &[("1", "B"), ("3", "A")]),
     ] {
         for (timer, unit) in units {
-            let starts = starts(&compiler, mcu, timer, unit);
+            let starts = alarm_starts(&compiler, mcu, timer, unit);
             assert_eq!(starts.len(), 100, "{mcu}, timer {timer} {unit}");
             let off = starts.windows(2).map(|w| (w[1] - w[0]).abs_diff(16_000)).max();
             // The handler's way differs by a station; no event is a count late.
@@ -114,7 +114,7 @@ fn a_wrong_interrupt_does_not_compile() {
 }
 
 /// The cycles at which an alarm every millisecond at 16 MHz has its events.
-fn starts(compiler: &Compiler, mcu: &str, timer: &str, unit: &str) -> Vec<u64> {
+fn alarm_starts(compiler: &Compiler, mcu: &str, timer: &str, unit: &str) -> Vec<u64> {
     let vector = format!("TIMER{timer}_COMP{unit}");
     let firmware = build_for(compiler, mcu, (timer, unit), &vector).unwrap();
     let setup = Setup {

@@ -29,13 +29,13 @@ fn bench() -> Option<Compiler> {
 }
 
 /// Returns a setup for a firmware that runs for `ms` milliseconds, with the chip and clock that it names.
-fn watched(elf: &Path, pins: &[&str], ms: u64) -> Setup {
+fn setup_for_ms(elf: &Path, pins: &[&str], ms: u64) -> Setup {
     let pins = pins.iter().map(|pin| pin.parse().unwrap()).collect();
     Setup { pins, length: SimulationLength::Time(ms * 1_000_000), ..Setup::new(elf, 0) }
 }
 
 /// A user's source file.
-fn built(compiler: &Compiler, directory: &Path, source: &str) -> Firmware {
+fn build_source(compiler: &Compiler, directory: &Path, source: &str) -> Firmware {
     let file = directory.join("own.cc");
     fs::write(&file, source).unwrap();
     compiler
@@ -43,10 +43,10 @@ fn built(compiler: &Compiler, directory: &Path, source: &str) -> Firmware {
         .unwrap()
 }
 
-fn alarm(compiler: &Compiler, board: &Board, period_us: u32, events: u32) -> Recording {
+fn simulate_alarm(compiler: &Compiler, board: &Board, period_us: u32, events: u32) -> Recording {
     let firmware = compiler.build(&Program::with_events("periodic_alarm", period_us, events), board).unwrap();
     let ms = u64::from(period_us) * u64::from(events + 3) / 1_000 + 10;
-    simulate(&watched(&firmware.elf, &["GP2", "GP3"], ms)).unwrap()
+    simulate(&setup_for_ms(&firmware.elf, &["GP2", "GP3"], ms)).unwrap()
 }
 
 /// Every event but the last (which takes another way, since none follows) lies a whole number of periods from
@@ -65,7 +65,7 @@ fn an_alarm_keeps_its_period_to_the_cycle() {
         (Strategy::Anchored, 2_000, 300, 12_000_000),
         (Strategy::Periodic, 300_000, 5, HZ), // beyond SysTick's 24 bits
     ] {
-        let recording = alarm(&compiler, &board(strategy, period_us, hz), period_us, events);
+        let recording = simulate_alarm(&compiler, &board(strategy, period_us, hz), period_us, events);
         let context = format!("{strategy} {period_us} us at {hz} Hz: {:?}", recording.log.vectors);
         assert_eq!((recording.clock_hz, recording.mcu.as_str()), (hz, "rp2040"), "{context}");
         assert_eq!(recording.warnings, [], "{context}");
@@ -88,7 +88,7 @@ fn an_alarm_keeps_its_period_to_the_cycle() {
 #[test]
 fn what_a_firmware_does_is_told_as_on_other_chips() {
     let Some(compiler) = bench() else { return };
-    let recording = alarm(&compiler, &board(Strategy::Anchored, 1_000, HZ), 1_000, 20);
+    let recording = simulate_alarm(&compiler, &board(Strategy::Anchored, 1_000, HZ), 1_000, 20);
     let report = &recording.report;
     let [timer] = report.interrupts.as_slice() else { panic!("{report:?}") };
     assert_eq!((timer.vector.as_str(), timer.count, timer.lost), ("TIMER_IRQ_0", 20, 0));
@@ -108,7 +108,7 @@ fn what_a_firmware_does_is_told_as_on_other_chips() {
     let copied =
         std::process::Command::new("arm-none-eabi-objcopy").args(["-O", "ihex"]).args([&elf, &hex]).status();
     assert!(copied.unwrap().success());
-    let from_hex = simulate(&watched(&hex, &["GP2", "GP3"], 40)).unwrap();
+    let from_hex = simulate(&setup_for_ms(&hex, &["GP2", "GP3"], 40)).unwrap();
     assert_eq!(from_hex.log.edges, recording.log.edges);
 }
 
@@ -119,7 +119,7 @@ fn time_services_and_threads_work() {
     for strategy in [Strategy::Anchored, Strategy::Periodic] {
         let program = Program::with_events("time_services", 10_000, 20);
         let firmware = compiler.build(&program, &board(strategy, 10_000, HZ)).unwrap();
-        let recording = simulate(&watched(&firmware.elf, &["GP2"], 400)).unwrap();
+        let recording = simulate(&setup_for_ms(&firmware.elf, &["GP2"], 400)).unwrap();
         let sent = &recording.report.sent;
         let elapsed = sent.lines().find_map(|line| line.strip_prefix("Elapsed time: ")).unwrap();
         // A delay of 21 periods, and a tick already begun.
@@ -129,7 +129,7 @@ fn time_services_and_threads_work() {
 
         let program = Program::with_period("glowing_leds", 1_000).with_macro("MCU_EMPTY_HANDLER");
         let firmware = compiler.build(&program, &board(strategy, 1_000, HZ)).unwrap();
-        let recording = simulate(&watched(&firmware.elf, &["GP2"], 20)).unwrap();
+        let recording = simulate(&setup_for_ms(&firmware.elf, &["GP2"], 20)).unwrap();
         let rounds = recording.log.edge_cycles(0, true).count();
         assert!(rounds > 3_000, "{strategy}: a thread on its own stack goes on: {rounds}");
         let count = recording.report.interrupts[0].count;
@@ -150,10 +150,10 @@ fn pulses_from_outside_reach_the_firmware() {
             at(0x40014100) = 8u << 16; at(0xe000e100) = 1u << 13;\n\
             for (;;) __asm__ volatile(\"wfi\");\n\
         }\n";
-    let firmware = built(&compiler, directory.path(), source);
+    let firmware = build_source(&compiler, directory.path(), source);
     let spec: StimulusSpec = "GP4:1ms:10us".parse().unwrap();
     let setup =
-        Setup { stimuli: spec.read_stimuli().unwrap(), ..watched(&firmware.elf, &["GP2", "GP4"], 20) };
+        Setup { stimuli: spec.read_stimuli().unwrap(), ..setup_for_ms(&firmware.elf, &["GP2", "GP4"], 20) };
     let log = simulate(&setup).unwrap().log;
     let (out, into): (Vec<u64>, Vec<u64>) =
         (log.edge_cycles(0, true).collect(), log.edge_cycles(1, true).collect());
@@ -169,8 +169,10 @@ fn what_goes_wrong_is_told_in_words() {
     let directory = tempfile::tempdir().unwrap();
     let crash = |body: &str| {
         let source = format!("#include <stdint.h>\nint main() {{\n{body}\n}}\n");
-        let firmware = built(&compiler, directory.path(), &source);
-        simulate(&watched(&firmware.elf, &["GP2"], 5)).map(|r| r.warnings).map_err(|error| error.to_string())
+        let firmware = build_source(&compiler, directory.path(), &source);
+        simulate(&setup_for_ms(&firmware.elf, &["GP2"], 5))
+            .map(|r| r.warnings)
+            .map_err(|error| error.to_string())
     };
     let store = "uint32_t at = 0x20000001;\n__asm__ volatile(\"str %0, [%0]\" : : \"r\"(at));";
     let unaligned = crash(store).unwrap_err();
@@ -197,12 +199,13 @@ fn what_goes_wrong_is_told_in_words() {
     let cell = sweep::Cell { board: board(Strategy::Anchored, 1_000, HZ), period_us: 1_000, events: 3 };
     let refused = sweep::measure_all(&[cell], &compiler, &|_, _| {}).err().unwrap();
     assert!(refused.is_bad_use() && refused.to_string().contains("AVR only"), "{refused}");
-    let elf = built(&compiler, directory.path(), "int main() { for (;;) __asm__ volatile(\"wfi\"); }\n").elf;
+    let elf =
+        build_source(&compiler, directory.path(), "int main() { for (;;) __asm__ volatile(\"wfi\"); }\n").elf;
     let message = |setup: Setup| simulate(&setup).unwrap_err().to_string();
-    let no_pin = message(watched(&elf, &["GP30"], 5));
+    let no_pin = message(setup_for_ms(&elf, &["GP30"], 5));
     assert!(no_pin.contains("rp2040 has no pin GP30"), "{no_pin}");
     let other_chip =
-        message(Setup { mcu: Some("atmega328p".into()), clock_hz: Some(1), ..watched(&elf, &[], 5) });
+        message(Setup { mcu: Some("atmega328p".into()), clock_hz: Some(1), ..setup_for_ms(&elf, &[], 5) });
     assert!(other_chip.contains("atmega328p") && other_chip.contains("another chip"), "{other_chip}");
     // A firmware of another chip with an ARM: its flash has other addresses.
     let mut bytes = fs::read(&elf).unwrap();
@@ -210,7 +213,7 @@ fn what_goes_wrong_is_told_in_words() {
     bytes[headers + 12..headers + 16].copy_from_slice(&0x0800_0000u32.to_le_bytes());
     let moved = directory.path().join("stm32.elf");
     fs::write(&moved, bytes).unwrap();
-    let moved = message(watched(&moved, &[], 5));
+    let moved = message(setup_for_ms(&moved, &[], 5));
     assert!(moved.contains("rp2040") && moved.contains("another one"), "{moved}");
 }
 
@@ -237,8 +240,8 @@ fn a_slice_makes_a_servos_pulse() {
                 for (;;) __asm__ volatile(\"wfi\");
             }}"
         );
-        let elf = built(&compiler, directory.path(), &program).elf;
-        let recording = simulate(&watched(&elf, &["GP3"], 300)).unwrap();
+        let elf = build_source(&compiler, directory.path(), &program).elf;
+        let recording = simulate(&setup_for_ms(&elf, &["GP3"], 300)).unwrap();
         let [rises, falls] = [true, false].map(|high| recording.log.edge_cycles(0, high).collect::<Vec<_>>());
         assert!(
             rises.len() >= 7 && rises.windows(2).skip(1).all(|pair| pair[1] - pair[0] == period),
@@ -264,8 +267,8 @@ fn a_state_machine_makes_a_square_wave() {
             for (;;) __asm__ volatile(\"wfi\");
         }}"
     );
-    let elf = built(&compiler, directory.path(), &program).elf;
-    let recording = simulate(&watched(&elf, &["GP2"], 20)).unwrap();
+    let elf = build_source(&compiler, directory.path(), &program).elf;
+    let recording = simulate(&setup_for_ms(&elf, &["GP2"], 20)).unwrap();
     let rises: Vec<u64> = recording.log.edge_cycles(0, true).collect();
     let falls: Vec<u64> = recording.log.edge_cycles(0, false).collect();
     assert!(
@@ -292,7 +295,7 @@ fn silence_parts_that_are_missing_and_past_alarms_are_told() {
         let program = format!(
             "{SET_UP}{timer} int main() {{ out_of_reset(1 << 21 | 1 << 5); use(2, 5); AT(0xd0000024) = 4; tick(); {body} }}"
         );
-        let elf = built(&compiler, directory.path(), &program).elf;
+        let elf = build_source(&compiler, directory.path(), &program).elf;
         let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_jitterlab-mcu"));
         let output =
             run.arg("run").arg(&elf).args(["--edge", "both", "-d", "2s"]).args(more).output().unwrap();

@@ -7,11 +7,11 @@ use jitterlab_model::firmware::FirmwareFinding;
 use super::bench;
 use super::chip::run_on;
 
-fn found(compiler: &Compiler, program: &str) -> Vec<FirmwareFinding> {
-    found_in(&run_on(compiler, "atmega328p", program, |setup: &mut Setup| setup.record_spans = true))
+fn program_findings(compiler: &Compiler, program: &str) -> Vec<FirmwareFinding> {
+    findings_in(&run_on(compiler, "atmega328p", program, |setup: &mut Setup| setup.record_spans = true))
 }
 
-fn found_in(recording: &Recording) -> Vec<FirmwareFinding> {
+fn findings_in(recording: &Recording) -> Vec<FirmwareFinding> {
     let of_firmware = |warning: &Warning| match warning {
         Warning::Firmware(finding) => Some(finding.clone()),
         _ => None,
@@ -29,7 +29,7 @@ fn a_compare_value_behind_the_counter_loses_a_lap() {
              int main() {{ DDRB = 1; OCR1A = {step}; TIMSK1 = 2; TCCR1B = 1; sei(); for (;;) {{}} }}"
         )
     };
-    let behind = found(&compiler, &stepping(200, 40));
+    let behind = program_findings(&compiler, &stepping(200, 40));
     let [FirmwareFinding::CompareBehind { timer: 1, unit, times, place, lap_ns: 4_096_000, .. }] =
         &behind[..]
     else {
@@ -43,15 +43,15 @@ fn a_compare_value_behind_the_counter_loses_a_lap() {
             for (;;) { while (TCNT1 < 20000) {} OCR1A = 10000; while (TCNT1 > 5000) {} OCR1A = 40000; }
         }
         ISR(TIMER1_COMPA_vect) { PINB = 1; }";
-    let lowered = found(&compiler, lowered);
+    let lowered = program_findings(&compiler, lowered);
     assert!(matches!(lowered[..], [FirmwareFinding::CompareBehind { .. }]), "{lowered:?}");
     // A step of nearly a lap, a handler that is quick enough, and a counter that restarts at its top.
-    assert_eq!(found(&compiler, &stepping(63_000, 40)), []);
-    assert_eq!(found(&compiler, &stepping(2_000, 40)), []);
+    assert_eq!(program_findings(&compiler, &stepping(63_000, 40)), []);
+    assert_eq!(program_findings(&compiler, &stepping(2_000, 40)), []);
     let begun_anew = "
         ISR(TIMER1_COMPA_vect) { static uint16_t n; PINB = 1; OCR1A = ++n % 2 ? 10000 : 40000; TCNT1 = 0; }
         int main() { DDRB = 1; OCR1A = 40000; TIMSK1 = 2; TCCR1B = _BV(WGM12) | 1; sei(); for (;;) {} }";
-    assert_eq!(found(&compiler, begun_anew), []);
+    assert_eq!(program_findings(&compiler, begun_anew), []);
 }
 
 /// A lock that lasts longer than the counter takes to go around, and a handler that does.
@@ -69,7 +69,8 @@ fn lost_overflows_name_what_kept_them_waiting() {
              }}"
         )
     };
-    let locked = found(&compiler, &program("cli(); _delay_us(400); sei();", "asm volatile(\"\");"));
+    let locked =
+        program_findings(&compiler, &program("cli(); _delay_us(400); sei();", "asm volatile(\"\");"));
     let lost = |finding: &&FirmwareFinding| matches!(finding, FirmwareFinding::InterruptsLost { vector, .. } if vector == "TIMER0_OVF");
     let Some(FirmwareFinding::InterruptsLost { by: None, place: Some(place), at_ns, .. }) =
         locked.iter().find(lost)
@@ -77,7 +78,7 @@ fn lost_overflows_name_what_kept_them_waiting() {
         panic!("{locked:?}")
     };
     assert!(place.line.is_some() && place.function.as_deref() == Some("main") && *at_ns > 0, "{locked:?}");
-    let handled = found(&compiler, &program("", "_delay_us(400);"));
+    let handled = program_findings(&compiler, &program("", "_delay_us(400);"));
     let Some(FirmwareFinding::InterruptsLost { by: Some(by), .. }) = handled.iter().find(lost) else {
         panic!("{handled:?}")
     };
@@ -105,13 +106,13 @@ fn a_counter_read_beside_a_waiting_overflow_is_named() {
         )
     };
     let unseen = run_on(&compiler, "atmega328p", &program(""), |_| ());
-    let [FirmwareFinding::OverflowUnseen { counter, place, .. }] = &found_in(&unseen)[..] else {
+    let [FirmwareFinding::OverflowUnseen { counter, place, .. }] = &findings_in(&unseen)[..] else {
         panic!("{:?}", unseen.warnings)
     };
     assert!(counter == "TCNT0" && place.line.is_some(), "{place:?}");
     assert!(!unseen.log.edges.is_empty(), "it jumps back");
     let seen = run_on(&compiler, "atmega328p", &program("if (TIFR0 & 1 && low < 128) high++;"), |_| ());
-    assert!(found_in(&seen).is_empty() && seen.log.edges.is_empty(), "{:?}", seen.warnings);
+    assert!(findings_in(&seen).is_empty() && seen.log.edges.is_empty(), "{:?}", seen.warnings);
 }
 
 /// Threads on stacks from malloc(), switched as FreeRTOS for AVR does it, the low byte of the stack pointer
@@ -146,7 +147,7 @@ fn figures_of_changing_stacks_are_unknown() {
             for (;;) PINB = 1;
         }";
     let recording = run_on(&compiler, "atmega328p", program, |_| ());
-    let found = found_in(&recording);
+    let found = findings_in(&recording);
     assert!(matches!(found[..], [FirmwareFinding::StacksChanged { .. }]), "{found:?}");
     assert_eq!((recording.report.stack, recording.report.interrupts[0].count), (None, 0));
     assert!(recording.report.interrupts[0].switched > 50, "{:?}", recording.report.interrupts);
@@ -160,7 +161,7 @@ fn figures_of_changing_stacks_are_unknown() {
         }
         int main() { DDRB = 1; for (;;) PORTB = deep(5); }";
     let recording = run_on(&compiler, "atmega328p", frames, |_| ());
-    assert!(found_in(&recording).is_empty(), "{:?}", recording.warnings);
+    assert!(findings_in(&recording).is_empty(), "{:?}", recording.warnings);
     assert!(recording.report.stack.is_some_and(|stack| stack.deepest > 200));
 }
 
@@ -171,7 +172,7 @@ fn the_watchdogs_oscillator_is_named() {
     let program = "
         ISR(WDT_vect) { PINB = 1; }
         int main() { DDRB = 1; WDTCSR = _BV(WDCE) | _BV(WDE); WDTCSR = _BV(WDIE); sei(); for (;;) {} }";
-    let found = found(&compiler, program);
+    let found = program_findings(&compiler, program);
     assert!(matches!(found[..], [FirmwareFinding::WatchdogTimes { times: 5.. }]), "{found:?}");
 }
 
@@ -191,7 +192,7 @@ fn a_variable_read_in_parts_is_named() {
         )
     };
     for (kind, size) in [("uint16_t", 2), ("uint32_t", 4)] {
-        let torn = found(&compiler, &program(kind, "sum = events;"));
+        let torn = program_findings(&compiler, &program(kind, "sum = events;"));
         let [FirmwareFinding::TornRead { variable, bytes, vector, times, place, before, after, read, .. }] =
             &torn[..]
         else {
@@ -202,11 +203,14 @@ fn a_variable_read_in_parts_is_named() {
         assert!(*times > 1 && read != before && read != after, "{torn:?}");
         assert!(place.line.as_ref().is_some_and(|line| line.starts_with("program.cc:")), "{place:?}");
         assert_eq!(
-            found(&compiler, &program(kind, "cli(); sum = events; sei(); asm volatile(\"nop\\n nop\");")),
+            program_findings(
+                &compiler,
+                &program(kind, "cli(); sum = events; sei(); asm volatile(\"nop\\n nop\");")
+            ),
             []
         );
     }
-    assert_eq!(found(&compiler, &program("uint16_t", "sum = pair[0] == pair[1];")), []);
+    assert_eq!(program_findings(&compiler, &program("uint16_t", "sum = pair[0] == pair[1];")), []);
 }
 
 /// A function that makes room for its variables is no thread, be it that a handler comes between the reading of the stack pointer and
@@ -224,7 +228,7 @@ fn an_interrupted_function_changes_no_stack() {
             for (;;) PORTB = framed(PINB & 31);
         }";
     let recording = run_on(&compiler, "atmega328p", program, |_| ());
-    assert!(found_in(&recording).is_empty(), "{:?}", recording.warnings);
+    assert!(findings_in(&recording).is_empty(), "{:?}", recording.warnings);
     assert!(recording.report.stack.is_some(), "{:?}", recording.report);
 }
 
@@ -235,7 +239,7 @@ fn a_match_with_every_count_is_no_loss() {
     let program = "
         ISR(TIMER1_COMPA_vect) { OCR1A = 1000; }
         int main() { TCCR1B = _BV(WGM12) | 1; TIMSK1 = 2; sei(); for (;;) {} }";
-    let found = found(&compiler, program);
+    let found = program_findings(&compiler, program);
     let [FirmwareFinding::DueTooOften { vector, cycles: 1, times, .. }] = &found[..] else {
         panic!("{found:?}")
     };
@@ -253,8 +257,8 @@ fn words_of_the_eeprom_are_no_null_pointers() {
         )
     };
     let read = "sum += eeprom_read_dword((uint32_t*)at) + eeprom_read_word((uint16_t*)at);";
-    assert_eq!(found(&compiler, &program(read)), []);
-    let null = found(&compiler, &program("uint8_t* volatile none = (uint8_t*)20; *none = 7;"));
+    assert_eq!(program_findings(&compiler, &program(read)), []);
+    let null = program_findings(&compiler, &program("uint8_t* volatile none = (uint8_t*)20; *none = 7;"));
     assert!(matches!(null[..], [FirmwareFinding::OutsideMemory { data: 20, .. }]), "{null:?}");
 }
 

@@ -29,7 +29,7 @@ fn run(firmware: &Firmware, wait: u16) -> Recording {
 }
 
 /// Each alarm's events: none early, none lost, none twice, none late by more than locks and other handlers explain.
-fn check(recording: &Recording, strategy: Strategy, context: &str) {
+fn assert_events(recording: &Recording, strategy: Strategy, context: &str) {
     let rises: Vec<i64> = recording.log.edge_cycles(OPERATION, true).map(|c| c as i64).collect();
     let falls: Vec<i64> = recording.log.edge_cycles(OPERATION, false).map(|c| c as i64).collect();
     assert_eq!((rises.len(), falls.len()), (5, 5), "{context}");
@@ -93,7 +93,7 @@ struct Operation {
 }
 
 impl Operation {
-    fn see(&mut self, recording: &Recording, number: usize) {
+    fn add_run(&mut self, recording: &Recording, number: usize) {
         let begin = recording.log.edge_cycles(OPERATION, true).nth(number).unwrap();
         let end = recording.log.edge_cycles(OPERATION, false).nth(number).unwrap();
         let (length, end) =
@@ -130,9 +130,9 @@ fn no_interrupt_at_any_cycle_of_an_operation_breaks_the_queue() {
                 let mut operations = [Operation::default(); 5];
                 for wait in 2_200..6_000 {
                     let recording = run(&firmware, wait);
-                    check(&recording, strategy, &format!("{strategy}, wait {wait}"));
+                    assert_events(&recording, strategy, &format!("{strategy}, wait {wait}"));
                     interrupted.extend(recording.log.entries.iter().map(|e| e.address));
-                    operations.iter_mut().enumerate().for_each(|(k, o)| o.see(&recording, k));
+                    operations.iter_mut().enumerate().for_each(|(k, o)| o.add_run(&recording, k));
                 }
                 // An interrupt that waits for the end of the last operation is cancelled by it, and does not show; under a
                 // tick that operation always follows one.

@@ -8,13 +8,13 @@ use super::skip;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcu");
 
-fn has(tool: &str, argument: &str) -> bool {
+fn is_installed(tool: &str, argument: &str) -> bool {
     Command::new(tool).arg(argument).output().is_ok_and(|o| o.status.success())
 }
 
 #[test]
 fn random_programs_of_alarms_do_what_the_reference_says() {
-    if !has("g++", "--version") || !has("make", "--version") {
+    if !is_installed("g++", "--version") || !is_installed("make", "--version") {
         return skip("g++ or make is not installed: apt install g++ make").unwrap_or_default();
     }
     let build = tempfile::tempdir().unwrap();
@@ -42,7 +42,7 @@ fn has_fuzzer(directory: &Path) -> bool {
 #[test]
 fn no_program_that_a_fuzzer_finds_breaks_the_queue() {
     let build = tempfile::tempdir().unwrap();
-    if !has("make", "--version") || !has_fuzzer(build.path()) {
+    if !is_installed("make", "--version") || !has_fuzzer(build.path()) {
         return skip("make or clang's fuzzer is not installed: apt install make clang libclang-rt-14-dev")
             .unwrap_or_default();
     }
@@ -59,7 +59,7 @@ fn no_program_that_a_fuzzer_finds_breaks_the_queue() {
 /// The compiler checks equation 1, and its message names the change to make.
 #[test]
 fn a_board_that_breaks_equation_1_does_not_compile() {
-    if !has("g++", "--version") {
+    if !is_installed("g++", "--version") {
         return skip("g++ is not installed: apt install g++").unwrap_or_default();
     }
     let compile = |case: usize| {

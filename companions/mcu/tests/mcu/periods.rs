@@ -41,7 +41,7 @@ struct Way {
 }
 
 impl Way {
-    fn of(board: Board) -> Self {
+    fn from_board(board: Board) -> Self {
         let (counts_hz, late) = (board.timer_hz(), u64::from(board.prescaler) + WAYS);
         Way { board, timer_2: None, kind: None, counts_hz, late }
     }
@@ -144,25 +144,26 @@ fn every_interval_is_kept_or_refused() {
         for prescaler in firmware::PRESCALERS {
             let longest = longest_us(clock_hz, prescaler);
             for max_period_us in [20_000, longest] {
-                ways.push(Way::of(board(Strategy::Anchored, clock_hz, prescaler, max_period_us)));
+                ways.push(Way::from_board(board(Strategy::Anchored, clock_hz, prescaler, max_period_us)));
             }
-            ways.push(Way::of(board(Strategy::Periodic, clock_hz, prescaler, longest)));
-            let soft = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest));
+            ways.push(Way::from_board(board(Strategy::Periodic, clock_hz, prescaler, longest)));
+            let soft = Way::from_board(board(Strategy::Anchored, clock_hz, prescaler, longest));
             let late = soft.late + u64::from(clock_hz) / 1_000;
             ways.push(Way { kind: Some(TimerKind::Soft), late, ..soft });
-            let smart = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest));
+            let smart = Way::from_board(board(Strategy::Anchored, clock_hz, prescaler, longest));
             ways.push(Way { kind: Some(TimerKind::Smart), late, ..smart });
         }
     }
-    ways.push(Way::of(board(Strategy::SingleShot, 16_000_000, 64, 1_000_000)));
+    ways.push(Way::from_board(board(Strategy::SingleShot, 16_000_000, 64, 1_000_000)));
     // 8 bits: with a prescaler of 1 a quarter of the range is less than an event takes.
     for prescaler in [1, 8, 32, 128, 1024] {
         let clock_hz = 16_000_000;
-        let way = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest_us(clock_hz, prescaler)));
+        let way =
+            Way::from_board(board(Strategy::Anchored, clock_hz, prescaler, longest_us(clock_hz, prescaler)));
         ways.push(Way { timer_2: Some("AVR_Timer2"), ..way });
         // A watch crystal: a count, the shortest distance of a write, the wait for a write.
         let (clock_hz, edge) = (8_000_000, 245);
-        let way = Way::of(board(Strategy::Anchored, clock_hz, prescaler, HOUR_US));
+        let way = Way::from_board(board(Strategy::Anchored, clock_hz, prescaler, HOUR_US));
         let late = edge * u64::from(prescaler) * if prescaler == 1 { 4 } else { 2 } + 3 * edge + 2 * WAYS;
         let counts_hz = 32_768.0 / f64::from(prescaler);
         ways.push(Way { timer_2: Some("AVR_Timer2_Crystal"), counts_hz, late, ..way });
@@ -217,7 +218,7 @@ fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refuse
 fn periods_that_were_wrong_are_right_or_refused() {
     let Some(compiler) = bench() else { return };
     let expect = |strategy, max_period_us, interval_us, kept| {
-        let way = Way::of(board(strategy, 8_000_000, 64, max_period_us));
+        let way = Way::from_board(board(strategy, 8_000_000, 64, max_period_us));
         let elf = way.build(&compiler).unwrap().elf;
         assert_eq!(is_kept(&elf, &way, interval_us), kept, "{interval_us} us: {:?}", way.board);
     };

@@ -20,7 +20,7 @@ impl Random {
         self.0 % limit.max(1)
     }
 
-    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.below(values.len() as u64) as usize]
     }
 
@@ -41,18 +41,18 @@ struct Set {
 
 /// Two to five alarms that the board keeps, with locks and handlers, if the processor can do all that.
 fn random_set(random: &mut Random) -> Set {
-    let strategy = random.of(&[Strategy::Anchored, Strategy::Anchored, Strategy::Periodic]);
+    let strategy = random.one_of(&[Strategy::Anchored, Strategy::Anchored, Strategy::Periodic]);
     // A tick of a millisecond is a fractional number of cycles at 7.3728 MHz.
     let clock_hz = match strategy {
-        Strategy::Periodic => random.of(&[1_000_000, 8_000_000, 16_000_000]),
-        _ => random.of(&[1_000_000, 7_372_800, 8_000_000, 16_000_000]),
+        Strategy::Periodic => random.one_of(&[1_000_000, 8_000_000, 16_000_000]),
+        _ => random.one_of(&[1_000_000, 7_372_800, 8_000_000, 16_000_000]),
     };
     let prescaler = match strategy {
-        Strategy::Periodic => random.of(&[1, 8]),
-        _ => random.of(&firmware::PRESCALERS),
+        Strategy::Periodic => random.one_of(&[1, 8]),
+        _ => random.one_of(&firmware::PRESCALERS),
     };
     let alarms = 2 + random.below(4);
-    let unit = if strategy == Strategy::Periodic { 1_000 } else { random.of(&[1, 10, 100, 1_000]) };
+    let unit = if strategy == Strategy::Periodic { 1_000 } else { random.one_of(&[1, 10, 100, 1_000]) };
     // 2 000 cycles at least, so that five events find time.
     let shortest = 2_000_000_000 / u64::from(clock_hz) / unit + 1;
     let needs: Vec<AlarmRequirement> = (0..alarms)

@@ -185,14 +185,14 @@ pub fn execute(args: &Args) -> CommandResult {
     let listeners = Listeners { commands: args.alarm.clone() };
     let listening = {
         let (clock, machine) = (Arc::clone(&clock), machine.clone());
-        spawn("alarms", move || messages::deliver_messages(&received, &clock, &machine, &listeners))?
+        spawn_named("alarms", move || messages::deliver_messages(&received, &clock, &machine, &listeners))?
     };
     let after_hour = page_writer(args.page.clone(), messages.clone());
     let archive =
         Archive::new(folder.clone(), args.to_retention(), Arc::clone(&clock), messages.clone(), after_hour);
     let end = recover::recover(&folder, &archive, &machine)?;
     let (closed, closed_hours) = mpsc::channel();
-    let closing = spawn("hours", move || archive.run(&closed_hours))?;
+    let closing = spawn_named("hours", move || archive.run(&closed_hours))?;
     let address = match args.listen {
         MetricsAddress::Off => None,
         MetricsAddress::At(address) => Some(http::serve(address, Arc::clone(&live))?),
@@ -208,7 +208,7 @@ pub fn execute(args: &Args) -> CommandResult {
     let counter = SharedCounter(Arc::new(Mutex::new(counter)));
     output::print_note(&words::start_text(&source_names(&source), folder.path(), address));
     let mut checks = PeriodicChecks::new(folder, counter.clone(), messages, &facts);
-    let measured = measure(&source, &counter, &mut || checks.run(), &interrupted);
+    let measured = measure(&source, &counter, &mut || checks.run_due(), &interrupted);
     checks.manager.report_stopping();
     // The counter's ends of the channels go with it, and with them the threads behind.
     drop((checks, counter));
@@ -218,7 +218,7 @@ pub fn execute(args: &Args) -> CommandResult {
     measured.map(|()| Status::Fine)
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, Error> {
+fn spawn_named(name: &str, work: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, Error> {
     let started = thread::Builder::new().name(name.into()).spawn(work);
     started.map_err(|error| Error::refused(format!("cannot start the thread {name}")).because(error))
 }
@@ -260,7 +260,7 @@ impl PeriodicChecks {
         PeriodicChecks { folder, counter, messages, manager, last_check, dma_latency_us }
     }
 
-    fn run(&mut self) {
+    fn run_due(&mut self) {
         if self.manager.is_due() {
             let (recording, fails) = {
                 let counter = self.counter.lock();
@@ -275,7 +275,7 @@ impl PeriodicChecks {
             return;
         }
         self.last_check = Instant::now();
-        let power = facts::power(&facts::Root::system());
+        let power = facts::read_power(&facts::Root::system());
         if power.dma_latency_us != self.dma_latency_us {
             let Ok(id) = new_stream_id() else { return };
             if !self.counter.lock().change_power(id, &power) {

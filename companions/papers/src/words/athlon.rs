@@ -53,7 +53,7 @@ fn machine_text(found: &AthlonReproduction) -> String {
     Athlon.paragraph("here", values)
 }
 
-/// CPUs that are an exception to "best on one CPU".
+/// Sentence on the CPUs that are an exception to "best on one CPU".
 fn outliers_text(whose: &str, exceptions: &OutlierCpus) -> String {
     let found = exceptions.as_deref().map(|found| {
         let each = found.iter().map(|(cpu, by)| format!("CPU {cpu} is {by:.1} times as bad as the others"));

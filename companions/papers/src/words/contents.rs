@@ -131,8 +131,7 @@ fn contents_section(contents: &PaperContents) -> Section {
     Section::new("papers", "What the source documents hold", "And how it stands here.", pieces)
 }
 
-/// The conclusion of the documents' contents: the share that was repeated here with its verdicts, and the
-/// statements that are refuted.
+/// Conclusion on the contents: items repeated here with their verdicts, those refuted, and the first wrong one.
 fn contents_conclusion(contents: &PaperContents) -> Option<Conclusion> {
     let items = &contents.items;
     let count = |is: &dyn Fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();

@@ -26,7 +26,7 @@ impl Results for EposReproduction {
             Epos.table("delays", delays_from_avr(&self.delays)),
         ));
         pieces.extend(Epos.table("timers", &self.nearby));
-        let printed = self.figure_3.iter().map(output_piece);
+        let printed = self.figure_3.iter().map(figure_3_piece);
         pieces.push(Piece::details("Figure 3: what its program prints", printed.collect()));
         pieces.push(Piece::text(Epos.paragraph("table-1", ())));
         pieces.extend(rows_by_clock(&self.rows()).flat_map(|block| Epos.table("errors", block)));
@@ -58,8 +58,8 @@ impl Results for ManagedDelays {
     }
 }
 
-/// The lines of the program under a strategy.
-fn output_piece(services: &ServicesOutput) -> Piece {
+/// Paragraph with the lines that figure 3's program printed under a strategy.
+fn figure_3_piece(services: &ServicesOutput) -> Piece {
     let ServicesOutput { strategy, period_us, events, said } = services;
     let asked_us = u64::from(*period_us) * (u64::from(*events) + 1);
     let said = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
@@ -67,8 +67,7 @@ fn output_piece(services: &ServicesOutput) -> Piece {
     Piece::text(Epos.paragraph("output", values))
 }
 
-/// Table 1's rows by the timer's clock. In each row: periodic as printed, as the paper programmed it, rightly programmed; single shot
-/// the same three; anchored.
+/// Table 1's rows by the timer's clock, each with all [`COLUMNS`].
 fn rows_by_clock(rows: &[ErrorRow]) -> impl Iterator<Item = &[ErrorRow]> {
     rows.chunk_by(|a, b| a.timer_hz == b.timer_hz)
 }

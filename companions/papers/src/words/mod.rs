@@ -185,7 +185,7 @@ fn loads_rows(found: &LoadFigures) -> Vec<Value> {
     row.collect()
 }
 
-/// The repetitions that the numbers are of, or the limits of virtual time, which `more` adds to.
+/// Paragraph on the repetitions behind the numbers, or, in virtual time, on its limits and `more`.
 fn repetitions_note(found: &LoadFigures, more: &str) -> Piece {
     Piece::text(match found.ns_per_instruction {
         Some(ns) => format!("{} {more}", emulation_sentence(Some(ns))),
@@ -211,7 +211,7 @@ pub fn second_boot_text(name: &str) -> String {
     )
 }
 
-/// Announces that a kernel is measured without devices of the guest, and why.
+/// Announcement that a kernel is measured without devices of the guest, and why.
 pub fn boot_without_devices_text(error: &Error) -> String {
     format!("{error}; booting it again without disk and network cards: loads work memory and the loopback")
 }

@@ -93,7 +93,7 @@ fn jitter_pieces(found: &NistJitter) -> Vec<Piece> {
     pieces
 }
 
-/// A series of samples in numbers, with the paper's.
+/// Values for a series' table row: samples, jitter, first deviation, and the paper's jitter.
 fn series_values(figure: &str, series: &Deviations, paper: &str) -> Value {
     let first_ns = series.each_ns.first().copied();
     let beyond = first_ns.map(|first| series.each_ns.iter().filter(|ns| ns.abs() > first.abs()).count());
@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn table_1_shows_the_finding() {
-        let words = words(["torques", "equations"].map(|table| Nist.table(table, torques::compute_rows())));
+        let words =
+            words(["torques", "equations"].map(|table| Nist.table(table, torques::recompute_table())));
         let uncompensated = Nist.printed_evidence("table-1-uncompensated").unwrap();
         let tested = TestedStatement::new(&Nist.statements(), uncompensated).unwrap();
         let numbers = "digits cut off, they follow from any jitter in 4.0596 to 4.1057 µs";

@@ -27,15 +27,14 @@ impl Results for TwenteReproduction {
     }
 }
 
-/// The report's measurements in the order of its figures: ordinary and then real-time, from no load to the larger one.
+/// The report's measurements in the order of its figures: ordinary, then real-time, by load.
 fn printed_loops() -> Vec<Value> {
     Twente.data_part("printed")
 }
 
 const BIN_NS: f64 = 100_000.0;
 
-/// The figures of a system under the load of this number, as in the report: over the loops the duration of each, its jitter, mean
-/// and standard deviation; and how often which jitter came.
+/// Figures of a system under a load, as in the report: durations and jitter by loop; histogram of jitter.
 pub fn load_charts(system: &System, load: &LoadResult, number: usize) -> [PaperFigure; 2] {
     let first = 2 * number + if system.is_ordinary() { 1 } else { 7 };
     let printed = printed_loops().into_iter().find(|of| of["figures"][0] == first).unwrap_or_default();

@@ -198,7 +198,7 @@ fn resolution_ns(times_ns: &[i64]) -> f64 {
     ODD_RATES.iter().find(on_grid).map_or(1.0, |rate| 1e9 / rate)
 }
 
-/// Returns the usual distance of times in ascending order.
+/// Returns the median distance between neighbours of ascending times; `None` unless it is above 0.
 fn median_distance(times: &[f64]) -> Option<f64> {
     let mut distances: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     median(&mut distances).filter(|usual| *usual > 0.0)

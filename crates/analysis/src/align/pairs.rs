@@ -71,13 +71,14 @@ fn nearest_pairs(assignments: &[PulseAssignment]) -> Vec<Pair> {
     pairs.into_iter().map(|(pair, _)| pair).collect()
 }
 
+/// Subtracts the median of values from each; `None` without any.
 fn subtract_median(values: &mut [f64]) -> Option<()> {
     let middle = median(&mut values.to_vec())?;
     values.iter_mut().for_each(|value| *value -= middle);
     Some(())
 }
 
-/// Returns half the width of the slope's interval, by leaving out each stretch in turn (jackknife).
+/// Returns half the width of the slope's 95 % interval, by leaving out each stretch in turn (jackknife).
 fn slope_half_width(points: &[(f64, f64)], line: Line) -> Option<f64> {
     let medians: Vec<(f64, f64)> = points
         .chunks(points.len().div_ceil(STRETCHES))
@@ -98,7 +99,7 @@ fn slope_half_width(points: &[(f64, f64)], line: Line) -> Option<f64> {
     Some(T * ((count - 1.0) / count * squares).sqrt())
 }
 
-/// Returns the differences less a line through the medians of stretches.
+/// Returns the residuals `left` less their slow changes: a line through the medians of stretches.
 fn minus_slow_changes(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
     let knots: Vec<(f64, f64)> = points
         .chunks(stretch)
@@ -112,7 +113,7 @@ fn minus_slow_changes(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Ve
     points.iter().zip(left).map(|((x, _), left)| left - interpolated(&knots, *x)).collect()
 }
 
-/// Returns the period error by both, of activations that are consecutive on the grid and have pulses.
+/// Returns the spread of the period error by time stamps and by pulses; `None` for too few consecutive pairs.
 fn period_errors(own: &TaskTimes, pulses_ns: &[i64], pairs: &[Pair], rate: f64) -> Option<[Spread; 2]> {
     let follow = |pair: &&[Pair]| {
         own.indices[pair[1].stamp] == own.indices[pair[0].stamp] + 1 && pair[1].pulse == pair[0].pulse + 1

@@ -30,7 +30,7 @@ pub(super) fn best_path(
 ) -> Result<Path, Ambiguous> {
     let mut scorer = ShiftScorer::new(stamps, pulses, resolution);
     let (own, pulse_errors) = (stamps.distance_errors(), pulses.distance_errors());
-    let size = (0.7 * error_scale(&pulse_errors)).max(resolution as f32).max(1.0);
+    let size = (0.7 * robust_sd(&pulse_errors)).max(resolution as f32).max(1.0);
     let mut verdict = Err(Ambiguous { shifts: Vec::new(), left: 1.0 });
     for (length, windows) in WINDOWS {
         let length = length.min(pulse_errors.len()).min(own.len());
@@ -44,7 +44,7 @@ pub(super) fn best_path(
         }
         // The best shift determines the rivals to compare it with; one of those may be better still.
         for _ in 0..2 {
-            scorer.rescale_and_retry();
+            scorer.rescale_and_retry_rivals();
             for anchor in shifts_by_sampled_distances(
                 scorer.best(),
                 &own,
@@ -62,19 +62,19 @@ pub(super) fn best_path(
     verdict
 }
 
-/// Returns the rates of the clocks to try before anything is known.
+/// Returns the ratios of the clocks' rates to try first: 1, and that of the usual distances.
 fn clock_ratios(stamps: &ClockTimes, pulses: &ClockTimes) -> impl Iterator<Item = f64> {
     let ratio = pulses.usual / stamps.usual;
     let other = (ratio - 1.0).abs();
     [Some(1.0), (QUARTZ..RATE).contains(&other).then_some(ratio)].into_iter().flatten()
 }
 
-fn error_scale(errors: &[f32]) -> f32 {
+fn robust_sd(errors: &[f32]) -> f32 {
     let mut sizes: Vec<f64> = errors.iter().map(|e| f64::from(e.abs())).collect();
     1.4826 * median(&mut sizes).unwrap_or(0.0) as f32
 }
 
-/// Returns the difference of two distances, from 0 to 1: it saturates, so that far apart costs hardly more than apart.
+/// Returns the cost of the difference of two distances, saturating from 0 to 1: one half at `size`.
 fn distance_cost(a: f32, b: f32, size: f32) -> f32 {
     let square = ((a - b) / size).powi(2);
     square / (1.0 + square)
@@ -101,7 +101,7 @@ fn most_similar_positions(own: &[f32], window: &[f32], size: f32) -> Vec<usize> 
     best.into_iter().map(|(_, place)| place).collect()
 }
 
-/// Returns the shifts of a path at which distances all over the capture are most alike, and its neighbours.
+/// Returns the shifts at which sampled distances resemble those of the best path most, and its neighbours.
 fn shifts_by_sampled_distances(
     best: Option<&Path>,
     own: &[f32],

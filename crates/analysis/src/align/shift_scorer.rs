@@ -73,14 +73,15 @@ impl<'a> ShiftScorer<'a> {
         scorer
     }
 
+    /// Sets the size of a surprise that counts half, and the mean cost that follows.
     fn set_surprise_size(&mut self, size: f64) {
         self.size = size.max(self.resolution).max(1.0);
         let counts: f64 = self.arbitrary.iter().map(|s| saturating_cost(*s, self.size)).sum();
         self.usual = counts / (self.arbitrary.len() as f64).max(1.0);
     }
 
-    /// Rescales surprises by those that the best shift leaves: usual ones then cost little, unusual ones much.
-    pub(super) fn rescale_and_retry(&mut self) {
+    /// Rescales surprises by those that the best shift leaves, and scores its rivals again.
+    pub(super) fn rescale_and_retry_rivals(&mut self) {
         let Some(best) = self.best.take() else { return };
         let of = |assignment: &PulseAssignment| {
             if let PulseAssignment::Of(_, surprise) = assignment { Some(surprise.abs()) } else { None }
@@ -108,6 +109,7 @@ impl<'a> ShiftScorer<'a> {
         }
     }
 
+    /// Assigns all pulses under a shift, then again with the estimated rate.
     fn assign_pulses(&self, anchor: Anchor) -> Path {
         let mut assignments = vec![PulseAssignment::Outside; self.pulses.at.len()];
         track(self.stamps, self.pulses, anchor, self.resolution, |pulse, of| assignments[pulse] = of);
@@ -143,7 +145,7 @@ impl<'a> ShiftScorer<'a> {
         self.best.as_ref()
     }
 
-    /// Returns the best shift, if it is certainly better than every other.
+    /// Returns the best shift if it is certainly better than every other, else the shifts that rival it.
     pub(super) fn verdict(&self) -> Result<Path, Ambiguous> {
         let nothing = || Ambiguous { shifts: Vec::new(), left: 1.0 };
         let best = self.best.as_ref().ok_or_else(nothing)?;
@@ -163,7 +165,7 @@ impl<'a> ShiftScorer<'a> {
         if certain { Ok(best.clone()) } else { Err(Ambiguous { shifts, left }) }
     }
 
-    /// Returns the distance of a shift from the best one in activations, if the best is not certainly better.
+    /// Returns a rival's distance from the best shift, in activations; `None` if the best is certainly better.
     fn rival_distance(&self, best: &Path, inside: &[usize], rival: Anchor) -> Option<i64> {
         let other = self.assign_pulses(rival);
         let beside = |pulse: usize| match (best.assignments[pulse], other.assignments[pulse]) {
@@ -201,13 +203,13 @@ fn critical_t(count: f64) -> f64 {
     StudentsT::new(0.0, 1.0, count - 1.0).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - CHANCE))
 }
 
-/// Returns the cost of a surprise, from 0 to 1: it saturates, so that far off costs hardly more than off.
+/// Returns the cost of a surprise, saturating from 0 to 1: one half at `size`.
 fn saturating_cost(surprise: f64, size: f64) -> f64 {
     let square = (surprise / size).powi(2);
     square / (1.0 + square)
 }
 
-/// Returns the rate of the clocks along a path.
+/// Returns the ratio of the clocks' rates along a path; `None` for fewer than two pulses.
 fn clock_ratio(stamps: &ClockTimes, pulses: &ClockTimes, assignments: &[PulseAssignment]) -> Option<f64> {
     let of = |(pulse, assignment): (usize, &PulseAssignment)| match assignment {
         PulseAssignment::Of(stamp, _) => Some((stamps.at[*stamp], pulses.at[pulse])),

@@ -90,7 +90,7 @@ impl Tracker {
         }
     }
 
-    /// Takes the next pulse in either direction of time.
+    /// Assigns the next pulse to the nearest activation, and follows its surprise.
     fn assign_next(&mut self, stamps: &ClockTimes, pulse_at: f64) -> PulseAssignment {
         let wanted = self.stamp_at + (pulse_at - self.pulse_at) / self.rate;
         let at = &stamps.at;
@@ -122,8 +122,8 @@ impl Tracker {
     }
 }
 
-/// Tracks both series from an anchor to either end, and passes the assignment of each pulse to `visit`: first
-/// those from the anchor on, in order, then those before it, backwards.
+/// Assigns all pulses from an anchor on to either end, and passes each assignment to `visit`. Those from the anchor on
+/// come first, in order, then those before it, backwards.
 pub(super) fn track(
     stamps: &ClockTimes,
     pulses: &ClockTimes,

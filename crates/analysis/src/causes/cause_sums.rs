@@ -155,7 +155,7 @@ impl TaskCauseSums {
         }
     }
 
-    /// Attributes the latency of an activation: its typical part to the wake-up, the excess to causes.
+    /// Adds an activation to all sums: the typical part of its latency to the wake-up, the excess to causes.
     fn attribute(&mut self, split: &SplitActivation, names: &mut NameTable) {
         let SplitActivation { activation, interruptions, spans, .. } = split;
         let latency_ns = activation.latency_ns();
@@ -201,8 +201,8 @@ impl TaskCauseSums {
         }
     }
 
-    /// Returns the parts of a latency: the typical part of each step, and the causes of the rest. Neighbours of one cause
-    /// are joined.
+    /// Splits a latency into typical parts and causes of the rest, and adds up the time by kernel function. Neighbours
+    /// of one cause are joined.
     fn latency_parts(&mut self, split: &SplitActivation, names: &mut NameTable) -> Vec<LatencyPart> {
         let mut left = split.step_lengths_ns();
         for (step, ns) in Step::ALL.into_iter().zip(&mut left) {
@@ -300,7 +300,7 @@ impl TaskCauseSums {
         }
     }
 
-    /// Returns the index of the sum of a cause, which may be new; if there are too many, of the others of its class.
+    /// Returns the index of a cause's sum, which may be new; beyond 96 causes, that of the others of its class.
     fn cause_index(&mut self, cause: CauseId, names: &mut NameTable) -> usize {
         if let Some(index) = self.indices.get(&cause) {
             return *index;
@@ -334,7 +334,7 @@ impl TaskCauseSums {
         }
     }
 
-    /// Returns the causes so far and restarts the sums from zero; does nothing while the typical steps are unknown.
+    /// Returns the causes so far and restarts the sums; returns none while the typical steps are unknown.
     pub fn take_causes(&mut self, names: &mut NameTable) -> TaskCauses {
         if !self.unattributed.is_empty() {
             return TaskCauses::default();
@@ -345,7 +345,7 @@ impl TaskCauseSums {
         causes
     }
 
-    /// Returns all causes so far.
+    /// Returns all causes so far, learning the typical steps first if they are unknown.
     pub fn causes(&mut self, names: &mut NameTable) -> TaskCauses {
         if !self.unattributed.is_empty() {
             self.typical.learn();

@@ -216,13 +216,13 @@ impl PrevState {
     }
 }
 
-/// True if two times in ns can be of one clock: times of different clocks differ by more than an hour.
+/// True if two times in ns are within an hour of each other, as times of different clocks are not.
 #[must_use]
 pub fn is_same_clock(a_ns: i64, b_ns: i64) -> bool {
     a_ns.abs_diff(b_ns) < 3_600_000_000_000
 }
 
-/// True if a call goes on after what interrupted it (-ERESTARTSYS and its like, include/linux/errno.h): it has not returned.
+/// True if the kernel restarts an interrupted call (-ERESTARTSYS and its like): it has not returned.
 pub(crate) fn will_restart(return_value: i64) -> bool {
     matches!(return_value, -512 | -513 | -514 | -516)
 }

@@ -155,7 +155,7 @@ impl Explainer {
         }
     }
 
-    /// Explains the activations whose events are complete: all events before `complete_ns` have been processed.
+    /// Explains the activations that end before all events are known (`complete_ns`), and forgets older events.
     pub fn advance(&mut self, complete_ns: i64) {
         self.explain_until(complete_ns.saturating_sub(STOLEN_KNOWN_AFTER_NS));
         let needed = self.tasks.iter().filter_map(|task| {

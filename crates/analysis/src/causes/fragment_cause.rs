@@ -19,7 +19,7 @@ pub struct CauseId {
 }
 
 impl CauseId {
-    /// Resolves the name.
+    /// Returns the cause with its name as text.
     pub fn to_cause(self, names: &NameTable) -> Cause {
         let who = self.who.map(|name| names.name(name).to_owned()).filter(|name| !name.is_empty());
         Cause { class: self.class, who }
@@ -141,8 +141,8 @@ impl FragmentContext<'_> {
         self.worked_until_ns.is_some_and(|ns| fragment.to_ns <= ns)
     }
 
-    /// True if a hypervisor may have held the occupant without reporting it: one that never reports, or one
-    /// where setting a timer leaves the guest, which no hypervisor counts as steal time.
+    /// True if a hypervisor may have held the occupant without reporting it. It never reports, or the occupant is a
+    /// timer interrupt: setting a timer leaves the guest, which no hypervisor counts as steal time.
     fn may_include_outside(&self, class: Class) -> bool {
         match self.machine.platform {
             _ if is_thread_state(class) => false,
@@ -152,8 +152,7 @@ impl FragmentContext<'_> {
         }
     }
 
-    /// True if a hypervisor is a likelier cause than the occupant: handlers of timers and of inter-processor
-    /// interrupts do little.
+    /// True if a hypervisor is a likelier cause than a timer or inter-processor interrupt that takes this long.
     fn takes_too_long(&self, class: Class, ns: i64) -> bool {
         matches!(self.machine.platform, Platform::Hypervisor | Platform::StealTimeHypervisor)
             && matches!(class, Class::TimerInterrupt | Class::OtherTimer | Class::Vector)
@@ -172,10 +171,10 @@ impl FragmentContext<'_> {
             (State::Off(_), Occupant::Unrecorded) => self.cause_while_sleeping(fragment),
             (_, Occupant::Unrecorded) => cause_of_whole(Class::Lost, Evidence::None),
             (_, Occupant::Tracer) => self.cause_of_stack_recording(),
-            (State::Running(_), Occupant::Thread(_)) if self.sets_timer(fragment) => {
+            (State::Running(_), Occupant::Thread(_)) if self.is_setting_timer(fragment) => {
                 self.cause_while_setting_timer(fragment)
             }
-            (State::Running(_), _) if self.sets_timer(fragment) => {
+            (State::Running(_), _) if self.is_setting_timer(fragment) => {
                 self.cause_of_late_timer(fragment, self.wake)
             }
             (State::Running(_), Occupant::Thread(_)) => self.cause_while_running(fragment),
@@ -246,9 +245,9 @@ impl FragmentContext<'_> {
         ended || self.wake.is_some_and(|wake| wake.t_ns <= fragment.from_ns)
     }
 
-    /// True if the task had finished its work, and was in the call that set the timer that woke it: the timer
-    /// expired before the kernel could let another thread run.
-    fn sets_timer(&self, fragment: &Fragment) -> bool {
+    /// True if the task, its work done, was still in the call that set the timer which woke it. The timer expired
+    /// before the kernel could let another thread run.
+    fn is_setting_timer(&self, fragment: &Fragment) -> bool {
         let woken = |wake: &WakeUp| matches!(wake.by, Waker::Timer(_)) && wake.t_ns > fragment.from_ns;
         !self.polled
             && self.worked_until_ns.is_some_and(|ns| ns <= fragment.from_ns)
@@ -256,9 +255,8 @@ impl FragmentContext<'_> {
             && self.wake.is_some_and(woken)
     }
 
-    /// Returns the cause of a timer interrupt that came late while the kernel was still in the call that set the timer.
-    /// Setting a timer leaves a virtual machine: there this takes the time, and not kernel code with
-    /// interrupts disabled.
+    /// Returns the cause of a late timer interrupt while the task was in the call that set the timer. Setting a timer
+    /// leaves a virtual machine: there this takes the time, and not kernel code with interrupts disabled.
     fn cause_while_setting_timer(&self, fragment: &Fragment) -> FragmentCause {
         let verdict = self.cause_of_late_interrupt(fragment, self.wake);
         match (self.machine.platform, verdict.cause.class) {
@@ -329,8 +327,8 @@ impl FragmentContext<'_> {
         }
     }
 
-    /// Returns the cause of a late timer interrupt during one occupant. The occupant delayed it without a break: before the
-    /// last event that shows interrupts enabled they were not disabled, and before the last event of any kind the kernel ran.
+    /// Returns the cause of a late timer interrupt during one occupant. The occupant delayed it without a break: before
+    /// the last event that shows interrupts enabled they were not disabled, and before the last event the kernel ran.
     fn cause_of_late_interrupt(&self, fragment: &Fragment, wake: Option<&WakeUp>) -> FragmentCause {
         let who = match fragment.occupant {
             Occupant::Thread(thread) if thread.pid != 0 => thread.name,
@@ -483,7 +481,7 @@ fn lets_interrupts_in(function: &str) -> bool {
     ENABLES.iter().any(|part| function.contains(part))
 }
 
-/// True for functions that do not show the operation in progress.
+/// True for locking functions and their like, which do not show the operation in progress.
 fn is_primitive(function: &str) -> bool {
     const PARTS: [&str; 6] = ["_raw_spin", "_raw_read", "_raw_write", "local_irq", "preempt_", "rcu_read_"];
     PARTS.iter().any(|part| function.contains(part)) || lets_interrupts_in(function)

@@ -68,8 +68,8 @@ pub fn split_into_fragments(
 /// Shortest fragment that counts as stolen.
 const LEAST_STOLEN_NS: i64 = 20_000;
 
-/// Marks fragments as stolen. The exact place is unknown, except that no event occurred in it: the longest fragments
-/// are the likeliest.
+/// Marks the longest fragments as stolen, splitting them, up to the stolen time. The exact place is unknown, except
+/// that no event occurred in it.
 fn mark_stolen(fragments: &mut Vec<Fragment>, cpu: u16, stolen: &Stolen) {
     let mut left_ns = stolen.ns;
     while left_ns >= LEAST_STOLEN_NS {

@@ -8,7 +8,7 @@ use jitterlab_model::causes::{Cause, CauseClass, CauseSum, InterruptionSum, Late
 use super::cause_sums::{MAX_CAUSES, MAX_WITH_SPANS, MAX_WORST, OTHERS_NAME};
 use super::paths;
 
-/// Adds the causes of the next piece of a run. Memory stays bounded: the worst starts alone are kept, and rare causes together.
+/// Adds the causes of a run's next piece to `all`. Memory stays bounded: rare causes are counted together.
 pub fn merge(all: &mut RunCauses, piece: &RunCauses) {
     all.tasks.resize_with(all.tasks.len().max(piece.tasks.len()), TaskCauses::default);
     for (all, piece) in all.tasks.iter_mut().zip(&piece.tasks) {
@@ -89,7 +89,7 @@ fn merge_sum(all: &mut CauseSum, piece: &CauseSum) {
     all.latencies_without.merge(&piece.latencies_without);
 }
 
-/// Adds the worst starts of a piece whose causes have the numbers `moved`.
+/// Adds a piece's worst starts and keeps the worst; `moved` maps the piece's cause numbers to those of `all`.
 fn merge_worst_starts(all: &mut TaskCauses, piece: &TaskCauses, moved: &[usize]) {
     let least_ns =
         all.worst_starts.last().filter(|_| all.worst_starts.len() >= MAX_WORST).map(|late| late.latency_ns);

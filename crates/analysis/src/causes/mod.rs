@@ -2,8 +2,8 @@
 //! method, its evidence and its limits: `docs/evidence/causes.md`.
 //!
 //! [`Explainer`] takes events and activations as they arrive. [`Processor`](processor::Processor) has the
-//! occupants of a processor over time, [`Thread`](thread::Thread) the states of a task; [`split`] combines the
-//! two. [`verdict`] names the causes of the rest beyond the [usual way](usual::Usual), [`gather`] adds them up.
+//! occupants of a processor over time, [`Thread`](thread::Thread) the states of a task; `fragments`
+//! combines the two. `fragment_cause` names the causes of the rest beyond the typical steps, `cause_sums` adds them up.
 
 mod cause_sums;
 pub mod event;

@@ -95,7 +95,7 @@ impl FragmentContext<'_> {
         }
     }
 
-    /// Returns the name of the thread that ended a fragment by waking the task.
+    /// Returns the name of the thread that ended a fragment by waking the task; `None` if unknown or no thread.
     fn waking_thread(&self, fragment: &Fragment) -> Option<NameId> {
         // A lock that it spins for is let go without a wake-up.
         let (_, end_ns, _) = self.thread.state.segments(fragment.from_ns, i64::MAX).next()?;

@@ -32,28 +32,27 @@ impl FragmentContext<'_> {
         }
     }
 
-    /// True if no event has come on the task's processor since then: a fault of a huge page takes long, and nothing shows its end.
+    /// True if no event came on the task's processor since `t_ns`. A fault of a huge page is long, without a visible
+    /// end.
     pub(super) fn is_silent_since(&self, t_ns: i64, fragment: &Fragment) -> bool {
         self.silence(fragment).is_some_and(|(silence, ..)| silence.from_ns <= t_ns)
     }
 
-    /// True if a tick was due while a thread had the processor, and came only after the fragment: something
-    /// outside this kernel may have had a part of it.
+    /// True if a tick due in the silence around a fragment came only at its end: something outside may have had a part.
     pub(super) fn has_late_tick(&self, fragment: &Fragment) -> bool {
         self.silence(fragment).is_some_and(|(_, ticks, _)| ticks == TickEvidence::Late)
     }
 
-    /// Returns the silence that a fragment is in, the ticks for it, and the time in it that the hypervisor
-    /// reports as taken.
+    /// Returns the silence around a fragment, its tick evidence and the stolen ns in it; `None` if there was none.
     fn silence(&self, fragment: &Fragment) -> Option<(Silence, TickEvidence, i64)> {
         let on = self.processors.get(&fragment.cpu)?;
         let silence = *on.silences.at(fragment.from_ns)?;
-        let stolen_ns = stolen_in(on, &silence);
+        let stolen_ns = stolen_ns_in(on, &silence);
         Some((silence, on.silences.tick_evidence(&silence, stolen_ns), stolen_ns))
     }
 }
 
-fn stolen_in(on: &Processor, silence: &Silence) -> i64 {
+fn stolen_ns_in(on: &Processor, silence: &Silence) -> i64 {
     let most = |from_ns: i64, to_ns: i64| to_ns.min(silence.to_ns) - from_ns.max(silence.from_ns);
     let first = on.stolen.partition_point(|stolen| stolen.to_ns <= silence.from_ns);
     let within = on.stolen.range(first..).take_while(|stolen| stolen.from_ns < silence.to_ns);

@@ -44,8 +44,8 @@ pub fn wake_path(
     let before =
         on.zip(free_ns).into_iter().flat_map(|(on, free_ns)| on.occupants.segments(free_ns, first.from_ns));
     for (.., occupant) in before {
-        let passed =
-            path_step(occupant).filter(|of| matches!(of, PathStepId::Timer(_) | PathStepId::Softirq(_)));
+        let passed = step_of_occupant(occupant)
+            .filter(|of| matches!(of, PathStepId::Timer(_) | PathStepId::Softirq(_)));
         path.extend(passed.filter(|passed| !path.contains(passed)));
     }
     if !path.is_empty() {
@@ -60,15 +60,15 @@ pub fn wake_path(
                 let went_into = on.and_then(|on| on.idle.segments(fragment.from_ns, fragment.to_ns).next());
                 Some(PathStepId::Idle(went_into.and_then(|(_, _, state)| state)))
             }
-            occupant => path_step(occupant),
+            occupant => step_of_occupant(occupant),
         };
         path.extend(passed.filter(|passed| !path[due..].contains(passed)));
     }
     path
 }
 
-/// Returns the path step of an occupant other than idle.
-fn path_step(occupant: Occupant) -> Option<PathStepId> {
+/// Returns the path step of a thread, handler or timer's function; `None` if unknown or the tracer.
+fn step_of_occupant(occupant: Occupant) -> Option<PathStepId> {
     match occupant {
         Occupant::Thread(thread) => thread.name.map(PathStepId::Thread),
         Occupant::Handler(handler) if handler.kind == HandlerKind::Softirq => {
@@ -85,7 +85,7 @@ fn path_step(occupant: Occupant) -> Option<PathStepId> {
 pub struct Paths(BTreeMap<Vec<PathStepId>, SparseHistogram>);
 
 impl Paths {
-    /// Counts an activation.
+    /// Counts a latency under its path; new paths beyond 64 are counted together under an empty one.
     pub fn count(&mut self, path: &[PathStepId], latency_ns: i64) {
         let has_room = self.0.len() < PATHS || self.0.contains_key(path);
         let path = if has_room { path } else { &[] };
@@ -121,7 +121,7 @@ fn sort_by_frequency(paths: &mut [WakePath]) {
     paths.sort_by_key(|path| std::cmp::Reverse(path.latencies.count()));
 }
 
-/// Adds the paths of the next piece of a run.
+/// Adds the paths of a run's next piece, and sorts all, the most frequent first.
 pub fn merge(all: &mut Vec<WakePath>, piece: &[WakePath]) {
     for path in piece {
         let has_room = all.len() < PATHS || all.iter().any(|known| known.steps == path.steps);

@@ -175,7 +175,7 @@ impl Processor {
         }
     }
 
-    /// Processes the next event; `known` has the threads seen on any processor.
+    /// Updates occupants, stolen time and hold-offs by the next event; `known` has the threads seen anywhere.
     pub fn process_event(&mut self, event: &Event, known: &HashMap<i32, ObservedThread>) {
         let t = event.t_ns;
         self.count_handler_time(t);
@@ -226,7 +226,7 @@ impl Processor {
                     pid: *from,
                     ready: *prev_state == PrevState::Ready,
                 });
-                self.note_displacement(t, (*from, *from_priority, *prev_state), (*to, *priority));
+                self.note_switch(t, (*from, *from_priority, *prev_state), (*to, *priority));
                 self.thread = ObservedThread { pid: *to, name: Some(*name), priority: Some(*priority) };
                 // Handlers end before a switch: one that still seems open has lost its end.
                 self.nest.clear();
@@ -253,7 +253,7 @@ impl Processor {
                 self.expiring = None;
                 self.leave_nested(|o| matches!(o, Occupant::Callback(_)));
             }
-            EventKind::InterruptedStack(frames) => self.note_interrupted(t, frames),
+            EventKind::InterruptedStack(frames) => self.note_interrupted_stack(t, frames),
             EventKind::IdleEnter(state) => self.idle.push(t, Some(*state)),
             _ => {}
         }
@@ -301,8 +301,8 @@ impl Processor {
         }
     }
 
-    /// Begins a hold-off if a switch displaces a real-time thread in favour of an ordinary thread or of idle.
-    fn note_displacement(
+    /// Begins a hold-off if a switch displaces a real-time thread for an ordinary one or idle, or ends the open one.
+    fn note_switch(
         &mut self,
         t_ns: i64,
         (from, from_priority, prev_state): (i32, i16, PrevState),
@@ -342,8 +342,7 @@ impl Processor {
         self.hold_offs.get(begun.checked_sub(1)?).filter(|held| t_ns < held.to_ns)
     }
 
-    /// Returns the priority at which the thread that has the processor at a time left it, if it is another
-    /// than the one it came with.
+    /// Returns the priority with which the thread running at `t_ns` left, if it differs from the one it came with.
     pub fn priority_at_end(&self, t_ns: i64) -> Option<i16> {
         let ended = self.reprioritized.partition_point(|stay| stay.to_ns <= t_ns);
         self.reprioritized.get(ended).filter(|stay| stay.from_ns <= t_ns).map(|stay| stay.priority)
@@ -377,8 +376,8 @@ impl Processor {
         }
     }
 
-    /// Attributes the time from the beginning of the interrupt to this event to the tracer, which recorded the stack.
-    fn note_interrupted(&mut self, t_ns: i64, frames: &[NameId]) {
+    /// Notes the functions that the timer interrupt interrupted, and attributes its time so far to the tracer.
+    fn note_interrupted_stack(&mut self, t_ns: i64, frames: &[NameId]) {
         let Some((begin_ns, Occupant::Handler(timer))) = self.occupants.last() else { return };
         if timer.kind != HandlerKind::Timer || self.nest.last() != Some(&Occupant::Handler(timer)) {
             return;
@@ -427,8 +426,7 @@ impl Processor {
         }
     }
 
-    /// Accounts time to the running thread. Time that passed and was accounted neither to threads
-    /// nor to handlers was stolen.
+    /// Accounts time to the running thread; time accounted neither to threads nor to handlers was stolen.
     fn account(&mut self, t_ns: i64, ns: i64) {
         let Some(accounting) = &mut self.accounting else { return self.restart_accounting(t_ns) };
         accounting.counted_ns = accounting.counted_ns.saturating_add(ns);
@@ -444,8 +442,7 @@ impl Processor {
         self.restart_accounting(t_ns);
     }
 
-    /// Returns the functions interrupted by the timer interrupt that had this processor at a time; `None` if
-    /// they were not recorded.
+    /// Returns the functions that the timer interrupt at this time interrupted; `None` if they were not recorded.
     pub fn interrupted_at(&self, t_ns: i64) -> Option<&[NameId]> {
         let after = self.interrupted.partition_point(|(t, _)| *t <= t_ns);
         let (begin_ns, frames) = self.interrupted.get(after.checked_sub(1)?)?;

@@ -34,6 +34,7 @@ impl FragmentContext<'_> {
         self.thread.state.segments(fragment.to_ns, i64::MAX).find_map(runs_again)
     }
 
+    /// Returns that cause by the priorities at the beginning of the fragment.
     fn cause_while_ready_at_begin(&self, fragment: &Fragment, thread: ObservedThread) -> FragmentCause {
         let who = thread.name;
         let own = self.thread.priority_at(fragment.from_ns);
@@ -64,7 +65,7 @@ impl FragmentContext<'_> {
                 if moved { Evidence::Events } else { Evidence::WasIdle },
             );
         }
-        let shared = match self.has_quota(own) {
+        let shared = match self.is_under_quota(own) {
             // The quota's part of this time is unknown.
             true if self.used_up_quota(self.ready_since_ns(fragment, wake), fragment.to_ns) => Evidence::None,
             true => Evidence::UpTo,
@@ -116,7 +117,7 @@ impl FragmentContext<'_> {
         wake.map_or_else(|| self.thread.state.segment_begin(fragment.from_ns), |wake| wake.t_ns)
     }
 
-    fn has_quota(&self, priority: i16) -> bool {
+    fn is_under_quota(&self, priority: i16) -> bool {
         self.thread.quota.is_set && priority >= ORDINARY_PRIORITY
     }
 
@@ -139,7 +140,7 @@ impl FragmentContext<'_> {
         let runs_again_ns = self.runs_again_ns(fragment);
         // The thread had the processor when the task became ready, or got it since.
         let got = wake.is_none() || on.thread_span_at(fragment.from_ns).0 > since_ns;
-        if self.has_quota(own) {
+        if self.is_under_quota(own) {
             let counted = self.used_up_quota(since_ns, fragment.to_ns);
             let ended = runs_again_ns.is_some_and(|t| {
                 t - since_ns >= QUOTA_RESUMES_WITHIN_NS * 10

@@ -52,14 +52,14 @@ pub struct Silences {
 }
 
 impl Silences {
-    /// Notes a silence: a thread had the processor from the event before until this one.
+    /// Notes a silence if it is long: a thread had the processor from the event before until this one.
     pub fn note_silence(&mut self, from_ns: i64, to_ns: i64) {
         if to_ns.saturating_sub(from_ns) >= LEAST_NS {
             self.silences.push_back(Silence { from_ns, to_ns });
         }
     }
 
-    /// Processes an event of a timer.
+    /// Notes at which time the kernel's next tick is set to expire, and when it came.
     pub fn process_event(&mut self, t_ns: i64, what: &EventKind, functions: Functions) {
         match what {
             EventKind::TimerStart { function, soft_ns, .. } if functions.ticks.contains(function) => {

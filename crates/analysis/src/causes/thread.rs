@@ -86,7 +86,7 @@ pub struct ArmedTimer {
 }
 
 impl ArmedTimer {
-    /// Returns the timer with its times on the clock of this due time, at which it expires if its own clock is another.
+    /// Returns the timer as it is; if set on another clock than `due_ns`, as one that expires at `due_ns`.
     pub fn on_clock_of(self, due_ns: i64) -> Self {
         match is_same_clock(self.soft_ns, due_ns) {
             true => self,
@@ -209,8 +209,8 @@ impl Thread {
         self.state.last().map_or(State::Unknown, |(_, state)| state)
     }
 
-    /// Processes the next event of any processor; `on` is its processor, which has processed it already. `by` is the
-    /// name of the thread in whose context it happened.
+    /// Updates states, wake-ups and timers by the next event of any processor; `on` has processed it already. `by` is
+    /// the name of the thread in whose context it happened.
     pub fn process_event(&mut self, event: &Event, on: &Processor, f: Functions, by: Option<NameId>) {
         let (t, cpu) = (event.t_ns, event.cpu);
         match &event.what {
@@ -377,7 +377,7 @@ impl Thread {
         })
     }
 
-    /// Notes that a control group is frozen or thawed, and by which thread.
+    /// Notes that the thread's control group, or one above, is frozen by a thread, or thawed (`None`).
     pub fn note_freeze(&mut self, t_ns: i64, path: &str, by: Option<Option<NameId>>) {
         let is_above = |own: &String| {
             own.strip_prefix(path.trim_end_matches('/'))
@@ -404,7 +404,7 @@ impl Thread {
         self.lost_spans.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
     }
 
-    /// Marks the wake-up in this call, if there was one, as for a signal. One by a timer of its own ends the wait all the same.
+    /// Marks the last wake-up in this call as for a signal; one by a timer of its own ends the wait all the same.
     fn note_interrupting_wake(&mut self) {
         let called_ns = self.called_ns;
         let wake = self.wakes.back_mut().filter(|wake| wake.t_ns >= called_ns);
@@ -426,7 +426,7 @@ impl Thread {
         self.priority.segments(t_ns, t_ns.saturating_add(1)).next().map_or(120, |(.., priority)| priority)
     }
 
-    /// Returns the last wake-up after one time and up to another.
+    /// Returns the last wake-up after `after_ns` and up to `until_ns`.
     pub fn last_wake(&self, after_ns: i64, until_ns: i64) -> Option<&WakeUp> {
         let beyond = self.wakes.partition_point(|wake| wake.t_ns <= until_ns);
         self.wakes.get(beyond.checked_sub(1)?).filter(|wake| wake.t_ns > after_ns)
@@ -437,9 +437,9 @@ impl Thread {
         self.wakes.get(self.wakes.partition_point(|wake| wake.t_ns < from_ns))
     }
 
-    /// Returns the wake-up that ends a wait that lasts until this time: none that came for a signal.
-    pub fn wake_ending_wait(&self, from_ns: i64) -> Option<&WakeUp> {
-        let behind = self.wakes.partition_point(|wake| wake.t_ns < from_ns);
+    /// Returns the first wake-up from the end of a wait on that is not for a signal; if all are, the first of these.
+    pub fn wake_ending_wait(&self, until_ns: i64) -> Option<&WakeUp> {
+        let behind = self.wakes.partition_point(|wake| wake.t_ns < until_ns);
         self.wakes.range(behind..).find(|wake| !wake.interrupts).or_else(|| self.wakes.get(behind))
     }
 
@@ -505,7 +505,7 @@ impl Thread {
     }
 }
 
-/// Returns the last action before a time.
+/// Returns the last action up to a time.
 pub fn last_action(actions: &VecDeque<ThreadAction>, until_ns: i64) -> Option<&ThreadAction> {
     actions.get(actions.partition_point(|action| action.t_ns <= until_ns).checked_sub(1)?)
 }

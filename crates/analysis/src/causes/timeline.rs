@@ -76,7 +76,7 @@ impl<T: Copy + PartialEq> Timeline<T> {
         pop_superseded(&mut self.changes, |(t, _)| *t <= t_ns);
     }
 
-    /// Returns the time of the change that `changes - 1` more have followed; the beginning of time if there are fewer.
+    /// Returns the time of the `changes`-th change from the end; `i64::MIN` if there are fewer.
     pub fn nth_last_change(&self, changes: usize) -> i64 {
         self.changes
             .len()

@@ -33,7 +33,7 @@ impl TypicalSteps {
         }
     }
 
-    /// True if enough activations were seen.
+    /// True once typical lengths have been learned.
     pub fn is_known(&self) -> bool {
         self.next > 0
     }

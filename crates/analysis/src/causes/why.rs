@@ -279,8 +279,8 @@ impl TaskWhy {
         self.causes.first().filter(|row| row.share_of_worst > 0.0)
     }
 
-    /// Returns the cause of most of the work for which due times were missed, and its share (0 to 1); `None` where none
-    /// were, most were for late starts, or nothing is known of most of the work.
+    /// Returns the main cause of the work that missed due times, and its share of that work (0 to 1). `None` where none
+    /// were missed, most were for late starts, or nothing is known of most of the work.
     #[must_use]
     pub fn cause_of_misses(&self) -> Option<(&InterruptionSum, f64)> {
         let work_ns = self.misses.work_ns();
@@ -291,8 +291,7 @@ impl TaskWhy {
         Some((most, most.sum_ns as f64 / work_ns as f64))
     }
 
-    /// Returns the share (0 to 1) of the worst activations' lateness beyond the usual that has a proven or
-    /// likely cause.
+    /// Returns the share (0 to 1) of the worst activations' excess lateness that has a proven or likely cause.
     #[must_use]
     pub fn decided_share(&self) -> f64 {
         self.causes.iter().map(|row| row.share_of_worst * (row.proven + row.likely)).sum()
@@ -362,7 +361,7 @@ pub const fn is_unusual(class: CauseClass) -> bool {
     !matches!(class, CauseClass::TypicalWakeUp | CauseClass::Tracer)
 }
 
-/// Returns the id of the check that has more about a cause.
+/// Returns the id of the check that has more about a cause; `None` if no check has.
 const fn check_id(class: CauseClass) -> Option<&'static str> {
     Some(match class {
         CauseClass::Outside | CauseClass::WorkOrOutside => "steal",

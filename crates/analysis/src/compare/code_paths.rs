@@ -35,7 +35,7 @@ pub struct CodePath {
     pub max_ns: i64,
 }
 
-/// Returns the code paths in some latencies, in order of latency. Sorts the latencies.
+/// Sorts latencies and returns the code paths that their clusters show, in order of latency.
 fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
     latencies_ns.sort_unstable();
     let mut distribution = Distribution::new();
@@ -91,7 +91,7 @@ impl PathChange {
         }
     }
 
-    /// True if its change exceeds both chance and `tolerance_ns`.
+    /// True if the path is not rare, and appeared, vanished, or moved by more than `tolerance_ns`.
     pub fn matters(&self, tolerance_ns: i64) -> bool {
         let changed = match self {
             PathChange::Kept { moved_ns, .. } => moved_ns.abs() > tolerance_ns,
@@ -123,7 +123,7 @@ pub struct StepMove {
 }
 
 impl StepMove {
-    /// Returns the difference in the other run, in ns; above 0 if it is longer there.
+    /// Returns by how much the step is longer in the other run, in ns.
     pub fn shift_ns(&self) -> i64 {
         self.new_ns - self.old_ns
     }
@@ -153,9 +153,8 @@ impl PathsCompared {
     }
 }
 
-/// Matches the paths of one run to those of another, in order of latency. Paths keep their order; the
-/// assignment has the least sum of moves, where a path without a partner counts as half of a move of 1 µs (a
-/// sequence alignment, by dynamic programming).
+/// Matches the paths of two runs in order, so that the sum of moves is least. A path without a partner counts as half
+/// of a move of 1 µs (a sequence alignment, by dynamic programming).
 fn match_paths(old: &[CodePath], new: &[CodePath]) -> Vec<PathChange> {
     let alone = REACH_NS / 2;
     let width = new.len() + 1;

@@ -28,8 +28,8 @@ pub struct Mismatch {
     pub weight: Weight,
 }
 
-/// Returns the differences between the conditions of two runs' tasks, the gravest first. With more than one
-/// [`Weight::Warn`], a difference of the figures cannot be attributed to one change.
+/// Returns the conditions that differ between two runs' tasks. With more than one [`Weight::Warn`], a difference of the
+/// figures cannot be attributed to one change.
 pub fn condition_mismatches(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> Vec<Mismatch> {
     let mut all = Vec::new();
     let mut look = |what: &str, weight: Weight, get: &dyn Fn(&RunInfo, &TaskRun) -> Option<String>| {

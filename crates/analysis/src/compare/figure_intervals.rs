@@ -81,6 +81,7 @@ impl RunSample {
         sample
     }
 
+    /// Determines what intervals rest on, from the correlation of the parts.
     fn basis(&self, complete: bool, part_ns: f64) -> Basis {
         match self.parts.len() {
             0..=1 if !complete => return Basis::IfIndependent,
@@ -132,8 +133,8 @@ impl RunSample {
         }
     }
 
-    /// Returns how far a figure may lie below and above its value merely because latencies were counted in
-    /// bins: a quantile is the upper edge of its bin, a mean is computed from the middles.
+    /// Returns how far below and above its value a figure may lie because latencies were counted in bins. A quantile is
+    /// the upper edge of its bin, a mean is computed from the middles.
     pub fn bin_uncertainty(&self, figure: Figure) -> [f64; 2] {
         match figure {
             Figure::Mean => [self.bin_ns / 2.0; 2],
@@ -142,7 +143,7 @@ impl RunSample {
         }
     }
 
-    /// Returns the interval of a figure, which is wrong with probability `level`.
+    /// Returns the interval of a figure, which misses it with probability `level`, or the reason why it has none.
     pub fn interval(&self, figure: Figure, level: f64) -> Result<[f64; 2], NoInterval> {
         let n = self.whole.count as f64;
         match figure {
@@ -173,9 +174,8 @@ impl RunSample {
         }
     }
 
-    /// Returns the interval of the median execution time. The dependence of execution times within a part is
-    /// unknown: each part counts as one value, with at most all or none of it above the median. Rare values,
-    /// however large, move it only slightly.
+    /// Returns the interval of the median execution time, counting each part as one value. The dependence of execution
+    /// times within a part is unknown. Rare values, however large, move it only slightly.
     fn median_execution_interval(&self, level: f64) -> Result<[f64; 2], NoInterval> {
         self.value(Figure::MedianExecution).ok_or(NoInterval::Unknown)?;
         self.degrees_of_freedom()?;
@@ -191,7 +191,7 @@ impl RunSample {
         Ok([at(0.5 - reach)? * (1.0 - BIN), at(0.5 + reach)?])
     }
 
-    /// Returns the missed due times, with the size of their bursts.
+    /// Returns the missed due times with how many count as one independent event, or why that is unknown.
     pub fn missed_events(&self, level: f64) -> Result<ClusteredEvents, NoInterval> {
         let share = self.value(Figure::MissedShare).ok_or(NoInterval::Unknown)?;
         let observed = self.whole.missed as f64;
@@ -208,7 +208,7 @@ impl RunSample {
         Ok(ClusteredEvents { observed, tries: observed + self.whole.count as f64, together })
     }
 
-    /// Returns the run in equal blocks; `None` if it has too few parts.
+    /// Returns the sums of the run over equal blocks in order; `None` if it has too few parts.
     pub fn equal_blocks(&self, number: usize) -> Option<Vec<Part>> {
         let n = self.parts.len();
         (n >= FEWEST_PARTS).then(|| {
@@ -221,13 +221,12 @@ impl RunSample {
         })
     }
 
-    /// Returns the largest excess of a true latency over the recorded one, in ns, from the resolution of its
-    /// clock or histogram.
+    /// Returns the most by which a true latency may exceed the recorded one, in ns, by its clock or histogram.
     pub fn resolution_ns(&self) -> f64 {
         self.bin_ns + (self.ticks.step_ns - 1) as f64
     }
 
-    /// Returns the interval of a share of `n` values.
+    /// Returns the interval of a share of `n` values, or why there is none.
     fn share_interval_of(
         &self,
         figure: Figure,
@@ -245,7 +244,7 @@ impl RunSample {
             .ok_or(NoInterval::FewEvents)
     }
 
-    /// Returns the degrees of freedom that dependence leaves, if there are any.
+    /// Returns the degrees of freedom that dependence leaves, or why there are none.
     fn degrees_of_freedom(&self) -> Result<usize, NoInterval> {
         match self.basis {
             Basis::Dependence { degrees, .. } => Ok(degrees),
@@ -255,7 +254,7 @@ impl RunSample {
         }
     }
 
-    /// Returns the variance of the sum of a figure's residuals, and its degrees of freedom.
+    /// Returns the variance of the sum of a figure's residuals and its degrees of freedom, or why it has none.
     fn variance_of_sum(&self, figure: Figure) -> Result<(f64, usize), NoInterval> {
         let degrees = self.degrees_of_freedom()?;
         let residuals = self.excess_by_part(figure).ok_or(NoInterval::Unknown)?;
@@ -277,7 +276,7 @@ impl RunSample {
         Ok((variance_of_sum(&residuals, degrees) + may_add, degrees - 1))
     }
 
-    /// Returns each part's excess of a figure over its share; their sum is 0.
+    /// Returns each part's excess of a figure over the whole run's; their sum is 0. `None` for other figures.
     fn excess_by_part(&self, figure: Figure) -> Option<Vec<f64>> {
         let centred = |value: f64, of: &dyn Fn(&Part) -> (f64, u64)| {
             let of = self.parts.iter().map(of);

@@ -1,4 +1,4 @@
-//! GrossDifference differences of two runs: every tenth of one is worse than every tenth of the other, by a multiple of
+//! Gross differences of two runs: every tenth of one is worse than every tenth of the other, by a multiple of
 //! the range of either.
 //!
 //! Ranks of whole tenths are valid for latencies that wander within a run, whatever their distribution, and
@@ -48,16 +48,16 @@ impl GrossDifference {
         let missed = both.iter().any(|run| run.sample.whole.missed >= MISSED).then(|| {
             let of = |rate: fn(u64, u64) -> f64| both.map(|run| FigureOfBlocks::from_missed(run, rate));
             let smoothed = |missed: u64, due: u64| (missed as f64 + 0.5) / (due as f64 + 1.0);
-            let by_logarithm = apply_rule(Statistic::MissedShare, of(smoothed), f64::ln, &MISSED_RULE);
+            let by_logarithm = gross_difference(Statistic::MissedShare, of(smoothed), f64::ln, &MISSED_RULE);
             let by_root = || {
                 let sides = of(|missed, due| missed as f64 / due.max(1) as f64);
-                apply_rule(Statistic::MissedShare, sides, f64::sqrt, &MISSED_RULE)
+                gross_difference(Statistic::MissedShare, sides, f64::sqrt, &MISSED_RULE)
             };
             by_logarithm.or_else(by_root)
         });
-        missed
-            .flatten()
-            .or_else(|| apply_rule(Statistic::P99, both.map(FigureOfBlocks::from_p99), f64::ln, &P99_RULE))
+        missed.flatten().or_else(|| {
+            gross_difference(Statistic::P99, both.map(FigureOfBlocks::from_p99), f64::ln, &P99_RULE)
+        })
     }
 }
 
@@ -92,8 +92,8 @@ impl FigureOfBlocks {
     }
 }
 
-/// Applies the rule to both runs' sides, on a scale.
-fn apply_rule(
+/// Returns a gross difference with the largest factor at which the rule still finds it; `None` if it finds none.
+fn gross_difference(
     statistic: Statistic,
     sides: [Option<FigureOfBlocks>; 2],
     scale: fn(f64) -> f64,
@@ -114,7 +114,7 @@ fn apply_rule(
     Some(GrossDifference { statistic, is_lower, factor: least })
 }
 
-/// True if the higher side would still differ if all of it were lower by `factor`.
+/// True if the rule still finds the higher side higher after dividing it by `factor`.
 fn still_differ(
     low: &FigureOfBlocks,
     high: &FigureOfBlocks,

@@ -7,8 +7,8 @@ const EVENTS: f64 = 20.0;
 /// The tail begins at this share.
 pub(super) const TAIL: f64 = 0.2;
 
-/// Returns the interval around a value with this half-width: symmetric in the logarithm if the value is
-/// clearly above 0, as a latency's error grows with it.
+/// Returns the interval of this half-width: symmetric in the logarithm if the value is clearly above 0. A latency's
+/// error grows with it.
 pub(super) fn interval_around(value: f64, reach: f64) -> [f64; 2] {
     if value > 2.0 * reach {
         let factor = (reach / value).exp();
@@ -18,8 +18,8 @@ pub(super) fn interval_around(value: f64, reach: f64) -> [f64; 2] {
     }
 }
 
-/// Returns the interval of a share with this standard error, `t` errors wide to each side, symmetric on the
-/// scale of its root. `None` if too little lies beyond the share, or if the interval reaches 0.
+/// Returns the interval of a share, `t` standard errors wide on each side on the scale of its root. `None` if too
+/// little lies beyond the share, or if the interval reaches 0 or 1.
 pub(super) fn share_interval(share: f64, error: f64, t: f64) -> Option<[f64; 2]> {
     // Above one half, the remainder is the rarer part.
     let rare = share.min(1.0 - share);
@@ -35,9 +35,8 @@ pub(super) fn share_interval(share: f64, error: f64, t: f64) -> Option<[f64; 2]>
     Some(if share <= 0.5 { [low, high] } else { [1.0 - high, 1.0 - low] })
 }
 
-/// Returns the interval of `here - first`, from both figures and their own intervals, recovering each one's
-/// variance on the relevant side (MOVER; Zou & Donner, Statistics in Medicine 2008). If all are above 0 it is
-/// derived from the interval of their ratio, so that it stays above `-first`.
+/// Returns the interval of `here - first` from the intervals of both (MOVER; Zou & Donner 2008). If all are above 0 it
+/// is derived from the interval of their ratio, so that it stays above `-first`.
 pub(super) fn difference_interval(first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]) -> [f64; 2] {
     let even = |first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]| {
         let difference = here - first;
@@ -73,8 +72,8 @@ impl ClusteredEvents {
         (observed >= FEWEST_EVENTS).then_some(limits)
     }
 
-    /// Returns the interval of the share here over that of the first run: that of a binomial, given the
-    /// number in both. `None` for too few, and if none occurred in the first.
+    /// Returns the interval of the share here over that of the first run; `None` for too few, or none in the first. It
+    /// is that of a binomial, given the number in both.
     pub fn ratio(first: Self, here: Self, level: f64) -> Option<[f64; 2]> {
         let together = first.together.max(here.together);
         let [a, b] = [first.observed, here.observed].map(|observed| observed / together);

@@ -36,7 +36,7 @@ pub enum LargerRun {
 }
 
 impl Maxima {
-    /// Compares two runs; either is called larger wrongly with this chance at most.
+    /// Compares two runs; either is called larger wrongly with chance `level`. `None` if too short or dependent.
     pub(super) fn new(scans: [&TaskScan; 2], bases: [Basis; 2], level: f64) -> Option<Self> {
         let degrees = bases.map(|basis| match basis {
             Basis::Dependence { degrees, .. } => degrees,

@@ -84,7 +84,7 @@ impl Statistic {
         Statistic::Maximum,
     ];
 
-    /// Returns the name in tables, and the corresponding figure of a distribution, which the maximum has none of.
+    /// Returns the name in tables, and the figure of a distribution; `None` for the maximum, which is not one.
     fn name_and_figure(self) -> (&'static str, Option<Figure>) {
         match self {
             Statistic::Mean => ("mean", Some(Figure::Mean)),
@@ -109,7 +109,7 @@ impl Statistic {
         self.name_and_figure().1
     }
 
-    /// Returns the value in a run, if the run is long enough for it.
+    /// Returns the value in a run; `None` if the run is too short for it or its source lacks it.
     fn value_in(self, run: &Run) -> Option<f64> {
         match self.figure() {
             Some(Figure::Quantile(p)) => run.quantile(p),
@@ -290,7 +290,7 @@ impl<'a> Run<'a> {
         Run { name, scan, sample: RunSample::from_scan(scan) }
     }
 
-    /// Returns the quantile, if at least ten values lie beyond it.
+    /// Returns the quantile of the latency in ns; `None` if fewer than ten values lie beyond it.
     fn quantile(&self, p: f64) -> Option<f64> {
         let beyond = self.sample.whole.count as f64 * (1.0 - p).min(p);
         if beyond < 9.999 { None } else { self.sample.value(Figure::Quantile(p)) }
@@ -318,12 +318,12 @@ impl<'a> Run<'a> {
         figure.map_or(Err(NoInterval::NoMethod), |figure| self.sample.interval(figure, level))
     }
 
-    /// Returns how far the largest latency and other figures may lie below and above their values because of bins.
+    /// Returns how far below and above its value a figure may lie because of bins; 0 for the maximum (`None`).
     fn bin_uncertainty(&self, figure: Option<Figure>) -> [f64; 2] {
         figure.map_or([0.0; 2], |figure| self.sample.bin_uncertainty(figure))
     }
 
-    /// Returns the interval of a figure here minus that of the first run.
+    /// Returns the interval of a figure here minus that of the first run, or the reason why there is none.
     fn interval_of_difference(
         &self,
         first: &Run<'_>,
@@ -357,7 +357,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Compares runs by name, the others with the first.
+/// Compares each run with the first: figures with their intervals, and differences.
 pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
     let runs: Vec<Run<'_>> = runs.iter().map(Run::from_scan).collect();
     Comparison {
@@ -410,8 +410,7 @@ fn compare_with_first(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
     }
 }
 
-/// Returns P(a latency here < one of the first) + half of P(equal), from the bins: values up to `ties_ns`
-/// apart count as equal.
+/// Returns P(a latency here < one of the first) + P(equal) / 2; bins up to `ties_ns` apart count as equal.
 fn p_lower(first: &Part, here: &Part, ties_ns: i64) -> f64 {
     let mut sum = 0.0;
     // Numbers of values of the first run below this bin, and equal to it.

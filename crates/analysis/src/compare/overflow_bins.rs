@@ -22,8 +22,7 @@ pub struct AboveBoth {
 }
 
 impl AboveBoth {
-    /// Compares two runs; `None` if neither has a value above its histogram, or if the histograms end at
-    /// different values.
+    /// Compares two runs; `None` if no value is above a histogram, or if the histograms end at different values.
     pub(super) fn new(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
         let [a, b] = [first, here].map(|run| &run.scan.timing.latency);
         let from_ns = a.values_beyond_bins().or(b.values_beyond_bins())?.from_ns;

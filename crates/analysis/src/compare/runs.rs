@@ -29,7 +29,7 @@ pub struct RunsCompared {
 }
 
 impl RunsCompared {
-    /// Adds the verdict on whether a figure is higher than in the first run by more than this share.
+    /// Adds the verdict on whether a figure is higher than in the first run by more than this share; none for `None`.
     #[must_use]
     pub fn with_tolerance(mut self, tolerance: Option<f64>) -> Self {
         let tasks =
@@ -38,8 +38,7 @@ impl RunsCompared {
         self
     }
 
-    /// Returns the number of paths, over all tasks, that differ by more than chance and the tolerance (100 ns
-    /// unless given); `None` if no task's paths are known.
+    /// Returns the number of code paths that differ beyond the tolerance, over all tasks; `None` if none are known.
     #[must_use]
     pub fn different_path_count(&self) -> Option<usize> {
         let tolerance_ns = self.move_tolerance_ns();
@@ -53,7 +52,7 @@ impl RunsCompared {
         self.move_tolerance_ns.unwrap_or(USUAL_MOVE_NS)
     }
 
-    /// Returns the verdict, if a tolerance was given.
+    /// Returns the verdict on figures or on moved paths, if a tolerance for either was given.
     #[must_use]
     pub fn tolerance_verdict(&self) -> Option<Fitness> {
         let moved = |different| if different > 0 { Fitness::Unfit } else { Fitness::Good };

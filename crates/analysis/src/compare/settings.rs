@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{LEVEL, Run, Statistic};
 use crate::dependent_variance::student_quantile;
-use crate::exact_binomial::chi_squared;
+use crate::exact_binomial::chi_squared_quantile;
 use crate::scan::TaskScan;
 
 /// Fewest runs of a setting for a comparison.
@@ -85,8 +85,7 @@ const SHOWN: f64 = 0.9;
 const SPREAD: f64 = 0.8;
 
 impl Power {
-    /// Computes the power from the spread of a figure with these degrees of freedom, where differences are
-    /// tested at `level`.
+    /// Computes the power from the spread of a figure, tested at `level`; `None` if that is not relative.
     fn new(found: &SettingDifference, degrees: usize, level: f64) -> Option<Self> {
         if !found.relative || found.spread <= 0.0 {
             return None;
@@ -97,13 +96,13 @@ impl Power {
             (runs, (reach * found.spread * (2.0 / runs as f64).sqrt()).exp_m1())
         };
         let degrees = degrees as f64;
-        let at_most = found.spread * (degrees / chi_squared(degrees, 1.0 - SPREAD)).sqrt();
+        let at_most = found.spread * (degrees / chi_squared_quantile(degrees, 1.0 - SPREAD)).sqrt();
         Some(Power { spread: found.spread, spread_at_most: at_most, shows: PLANNED.map(shows).into() })
     }
 }
 
-/// Compares two settings by several runs of either. `began` has the start times of the runs, first and other.
-/// `None` for fewer than two runs of either.
+/// Compares two settings by several runs of either; `None` for fewer than two runs. `began` has the start times of the
+/// runs, first and other.
 pub fn compare_settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Option<SettingsCompared> {
     let [first, other] = of;
     if first.len().min(other.len()) < FEWEST_RUNS {
@@ -137,7 +136,7 @@ pub fn compare_settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) 
         power: p99.and_then(|of| Power::new(of, degrees, level)),
         first: setting(first),
         other: setting(other),
-        in_turns: were_in_turns(began),
+        in_turns: overlap_in_time(began),
         degrees,
         differences,
     })
@@ -175,8 +174,8 @@ fn setting_difference(
     }
 }
 
-/// True if neither setting had all its runs before the other: A B A B, not A A B B.
-fn were_in_turns(began: [&[String]; 2]) -> Option<bool> {
+/// True if the runs of both settings overlap in time (A B A B, not A A B B); `None` if a start time is unknown.
+fn overlap_in_time(began: [&[String]; 2]) -> Option<bool> {
     if began.iter().any(|times| times.iter().any(String::is_empty)) {
         return None;
     }

@@ -72,12 +72,12 @@ impl ToleranceVerdict {
 }
 
 fn figure_verdicts((task, runs, settings): TaskComparisons<'_>, tolerance: f64) -> Vec<FigureVerdict> {
-    let runs = runs.into_iter().flat_map(|compared| figures_of_runs(task, compared, tolerance));
-    runs.chain(settings.into_iter().flat_map(|compared| figures_of_settings(task, compared, tolerance)))
+    let runs = runs.into_iter().flat_map(|compared| verdicts_of_runs(task, compared, tolerance));
+    runs.chain(settings.into_iter().flat_map(|compared| verdicts_of_settings(task, compared, tolerance)))
         .collect()
 }
 
-fn figures_of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<FigureVerdict> {
+fn verdicts_of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<FigureVerdict> {
     let first = |statistic: Statistic| {
         let mut estimates = compared.runs.first()?.estimates.iter();
         estimates.find(|of| of.statistic == statistic).map(|of| of.value)
@@ -111,7 +111,7 @@ fn figures_of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<Fig
     each.flat_map(|run| run.differences.iter().filter_map(|of| figure(run, of))).collect()
 }
 
-fn figures_of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<FigureVerdict> {
+fn verdicts_of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<FigureVerdict> {
     let run = compared.other.runs.join(", ");
     let figure = |of: &SettingDifference| {
         let mean = of.first.iter().sum::<f64>() / of.first.len() as f64;
@@ -147,7 +147,7 @@ struct FigureEvidence {
 }
 
 impl FigureEvidence {
-    /// Judges a figure; `None` if there is nothing to judge.
+    /// Judges an increase against the tolerance: good, unfit or undecided; `None` if there is nothing to judge.
     fn judge(&self, change: Option<f64>, limits: Option<[f64; 2]>, tolerance: f64) -> Option<Fitness> {
         let more = change.is_none_or(|change| change > tolerance);
         match limits {

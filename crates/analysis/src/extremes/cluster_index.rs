@@ -5,9 +5,8 @@
 
 use serde::Serialize;
 
-/// Returns the extremal index by the intervals between exceedances (Ferro & Segers, JRSS B 2003), which needs
-/// no choice of a cluster's length. `positions` are the due times (or any even steps) of the exceedances in
-/// ascending order. `None` for fewer than three.
+/// Returns the extremal index by intervals of exceedances (Ferro & Segers 2003); `None` for fewer than three. It needs
+/// no choice of a cluster's length. `positions` are due times (or any even steps), in ascending order.
 pub fn intervals_index(positions: &[u64]) -> Option<f64> {
     let intervals = || positions.windows(2).map(|w| (w[1] - w[0]) as f64);
     let count = positions.len().checked_sub(1).filter(|n| *n >= 2)? as f64;
@@ -33,8 +32,8 @@ pub struct Cluster {
     pub max_ns: i64,
 }
 
-/// Groups exceedances `(position, value)` in ascending order of position: those up to `gap` steps apart belong together
-/// (runs declustering; Coles 2001 section 5.3.2).
+/// Groups exceedances `(position, value)` into clusters: those up to `gap` steps apart belong together. They are in
+/// ascending order of position (runs declustering; Coles 2001 section 5.3.2).
 pub fn decluster(exceedances: &[(u64, i64)], gap: u64) -> Vec<Cluster> {
     exceedances
         .chunk_by(|a, b| b.0 - a.0 <= gap)
@@ -47,8 +46,8 @@ pub fn decluster(exceedances: &[(u64, i64)], gap: u64) -> Vec<Cluster> {
         .collect()
 }
 
-/// Returns the gap for [`decluster`] at a given theta: the theta n largest intervals are those between
-/// clusters (Ferro & Segers 2003 section 4), so the gap is the largest interval within a cluster.
+/// Returns the gap for [`decluster`] at a given theta: the largest interval within a cluster. The theta n largest
+/// intervals are those between clusters (Ferro & Segers 2003 section 4).
 pub fn cluster_gap(positions: &[u64], theta: f64) -> u64 {
     let mut intervals: Vec<u64> = positions.windows(2).map(|w| w[1] - w[0]).collect();
     intervals.sort_unstable_by(|a, b| b.cmp(a));

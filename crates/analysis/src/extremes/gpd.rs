@@ -16,8 +16,8 @@ pub struct Gpd {
 }
 
 impl Gpd {
-    /// Fits by L-moments: xi = 2 - l1/l2, sigma = l1 (l1/l2 - 1) with unbiased sample L-moments (Hosking & Wallis 1987).
-    /// `excesses` are in ascending order and not below 0. `None` for fewer than 2, or without variation.
+    /// Fits by L-moments (Hosking & Wallis 1987); `None` for fewer than 2 excesses, or without variation. xi = 2 -
+    /// l1/l2, sigma = l1 (l1/l2 - 1); `excesses` are in ascending order and not below 0.
     ///
     /// A fit that ends below the largest observed excess is repaired: its shape is raised until the end is
     /// there, at the same mean.
@@ -60,16 +60,16 @@ impl Gpd {
         (self.shape < -EXPONENTIAL).then(|| -self.scale / self.shape)
     }
 
-    /// Returns the level over a threshold that, with probability `confidence`, none of `horizon` further
-    /// values exceeds, when the share `rate` of all values exceeds the threshold: (sigma/xi)((rate/p)^xi - 1)
-    /// with p = 1 - confidence^(1/horizon) (Coles 2001 eq. 4.12).
+    /// Returns the excess that, with probability `confidence`, none of `horizon` further values exceeds. The share
+    /// `rate` of all values exceeds the threshold: (sigma/xi)((rate/p)^xi - 1) with p = 1 - confidence^(1/horizon)
+    /// (Coles 2001 eq. 4.12).
     pub fn level_of_maximum(&self, rate: f64, horizon: f64, confidence: f64) -> f64 {
         let p = -(confidence.ln() / horizon).exp_m1();
         if p >= rate { 0.0 } else { self.excess_exceeded_with(p / rate) }
     }
 
-    /// Returns the statistic of Anderson & Darling of excesses (in ascending order) against this distribution; the
-    /// tail has the same weight as the body. Probabilities within 1e-12 of 0 or 1 count as that far from them.
+    /// Returns Anderson and Darling's statistic of ascending excesses against this distribution. The tail has the same
+    /// weight as the body. Probabilities within 1e-12 of 0 or 1 count as that far from them.
     pub fn anderson_darling(&self, excesses: &[f64]) -> f64 {
         let n = excesses.len();
         let sum: f64 = (0..n)
@@ -81,7 +81,7 @@ impl Gpd {
         -(n as f64) - sum / n as f64
     }
 
-    /// Returns a distribution of the same mean that ends at or beyond `largest`.
+    /// Returns it as it is, or one of the same mean that ends at `largest`, if it ends below.
     fn extended_to(self, largest: f64, mean: f64) -> Gpd {
         match self.largest_excess() {
             Some(end) if end < largest && largest > mean => {
@@ -98,8 +98,8 @@ impl Gpd {
     }
 }
 
-/// Returns the first two unbiased sample L-moments of values in ascending order: l1 = b0, l2 = 2 b1 - b0
-/// (Hosking, JRSS B 1990). `None` for fewer than 2 values, or if l2 is 0.
+/// Returns the first two L-moments l1, l2 of values in ascending order; `None` for fewer than 2, or if l2 is 0.
+/// Unbiased: l1 = b0, l2 = 2 b1 - b0 (Hosking, JRSS B 1990).
 pub fn l_moments(sorted: &[f64]) -> Option<(f64, f64)> {
     let n = sorted.len() as f64;
     if sorted.len() < 2 {
@@ -114,8 +114,8 @@ pub fn l_moments(sorted: &[f64]) -> Option<(f64, f64)> {
     (b0 > 0.0 && l2 > 1e-9 * b0).then_some((b0, l2))
 }
 
-/// Returns standard deviation over mean: 1 for an exponential tail, below for a bounded one, above for a
-/// heavy one (divisor n - 1).
+/// Returns standard deviation over mean (divisor n - 1); `None` for fewer than 2 values. 1 for an exponential tail,
+/// below for a bounded one, above for a heavy one.
 pub fn coefficient_of_variation(excesses: &[f64]) -> Option<f64> {
     let n = excesses.len() as f64;
     let mean = excesses.iter().sum::<f64>() / n;

@@ -141,7 +141,8 @@ impl Matrix {
         self.cell(cpus, condition).filter_map(move |m| statistic.value_in(m.tasks.get(task)?))
     }
 
-    /// Returns the value over a task's repetitions in a cell: the largest of largest values, the median of percentiles.
+    /// Returns a task's value in a cell over its repetitions: the largest of maxima, or the median of percentiles.
+    /// `None` without a value.
     pub fn over_repetitions(
         &self,
         cpus: &[u16],
@@ -157,8 +158,8 @@ impl Matrix {
     }
 }
 
-/// Returns the mean logarithm of a figure over the tasks: its differences are ratios with equal weight for
-/// every task, whatever its period. Values below a nanosecond count as one. `None` if a task has no value.
+/// Returns the mean logarithm of a figure over the tasks; `None` if a task has no value. Its differences are ratios
+/// with equal weight for every task, whatever its period. Values below a nanosecond count as one.
 fn mean_log(m: &CellMeasurement, statistic: CellStatistic) -> Option<f64> {
     let logs: Option<Vec<f64>> =
         m.tasks.iter().map(|t| statistic.value_in(t).map(|value| value.max(1.0).ln())).collect();

@@ -77,6 +77,7 @@ impl Observation {
     }
 }
 
+/// Answers whether there is a rise, or with `improves` a fall.
 fn answer(shift: Shift, improves: bool) -> Answer {
     let little = LITTLE.ln();
     let (estimate, low, high) = if improves {
@@ -93,8 +94,8 @@ fn answer(shift: Shift, improves: bool) -> Answer {
     }
 }
 
-/// Returns the effect of having all tasks on one CPU against all other placements, under one condition, by the
-/// geometric mean over the tasks. `None` without either.
+/// Returns the effect of all tasks on one CPU against all other placements, under one condition. It is by the geometric
+/// mean over the tasks. `None` without either.
 pub fn same_cpu_effect(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Option<Observation> {
     let scores = |together: bool| -> Vec<f64> {
         let wanted = matrix.measurements.iter().filter(|m| m.condition == condition);
@@ -110,8 +111,8 @@ fn on_one_cpu(cpus: &[u16]) -> bool {
     cpus.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// Returns the effect of one condition against another, from pairs of the same placement, task and repetition.
-/// `tasks` are the tasks to examine; `improves` is true if the question is for a benefit. `None` without a pair.
+/// Returns the effect of condition `to` against `from`, from pairs of measurements; `None` without a pair. They have
+/// the same placement, task and repetition. `tasks` are examined; `improves` is true if the question is for a benefit.
 pub fn condition_effect(
     matrix: &Matrix,
     (from, to): (&str, &str),
@@ -139,8 +140,8 @@ pub fn condition_effect(
     Some(Observation::new(effect, shift, differences.len(), improves))
 }
 
-/// Returns the placements on one CPU that are outliers: worse than the median of the others by more than
-/// these differ among themselves. Each has its factor against that median.
+/// Returns the CPUs that are worse than the median of the others by more than these differ, with the factor. Only
+/// placements of all tasks on one CPU count, and at least three.
 pub fn outlier_cpus(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Vec<(u16, f64)> {
     let cells: Vec<(u16, f64)> = matrix
         .placements()

@@ -45,8 +45,7 @@ impl CellPlan {
     }
 }
 
-/// Returns the possible placements: one task on each CPU; the first of several on each, and the others
-/// together on each.
+/// Returns every placement of the tasks: the first task on each CPU, combined with all others together on each.
 pub fn placements(cpus: &CpuSet, tasks: usize) -> Vec<Vec<u16>> {
     let at = |first: u16, rest: u16| {
         let mut placement = vec![rest; tasks];
@@ -79,9 +78,9 @@ impl Proposal {
     }
 }
 
-/// Chooses among `usable` as many CPUs as `affordable` placements of `tasks` tasks allow, at least two. One
-/// of each sort comes first (isolated or not, with CPU 0 or not, each package, each capacity), then their
-/// siblings and neighbours, so that every kind of sharing is among the pairs.
+/// Chooses as many of the `usable` CPUs as `affordable` placements of `tasks` tasks allow, at least two. One of each
+/// kind comes first (isolated or not, with CPU 0 or not, each package, each capacity), then their siblings and
+/// neighbours, so that every kind of sharing is among the pairs.
 pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: usize) -> Proposal {
     let fits = |n: usize| if tasks > 1 { n * n <= affordable } else { n <= affordable };
     if fits(usable.len()) || usable.len() <= 2 {
@@ -118,7 +117,7 @@ pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: u
     Proposal { cpus: chosen.into_iter().collect(), usable: usable.len() }
 }
 
-/// Returns the sort of a CPU: CPUs of the same sort are expected to measure alike.
+/// Returns what CPUs that should measure alike agree in: isolated, nohz_full, with CPU 0, package, capacity.
 fn cpu_kind(facts: &SystemFacts, cpu: u16) -> (bool, bool, bool, Option<u16>, Option<u32>) {
     let has = |set: &Option<CpuSet>| set.as_ref().is_some_and(|s| s.contains(cpu));
     let found = facts.cpu(cpu);

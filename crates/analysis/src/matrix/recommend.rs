@@ -48,9 +48,9 @@ pub struct PlacementFacts {
     pub idle_siblings: CpuSet,
 }
 
-/// Chooses the placement with the lowest figures under the worst of the conditions: the geometric mean over
-/// the tasks of the 99.9th percentile, or of the maximum if there is no such percentile, or of the period
-/// error if nothing else is known. `None` without measurements.
+/// Chooses the placement whose figures under its worst condition are lowest; `None` without measurements. The score is
+/// the geometric mean over the tasks of the 99.9th percentile, or of the maximum if there is none, or of the period
+/// error.
 pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recommendation> {
     let has = |of: &CellStatistic| matrix.measurements.iter().all(|m| mean_log(m, *of).is_some());
     let statistic =
@@ -117,7 +117,7 @@ fn index_of_least(values: &[f64]) -> Option<usize> {
     (0..values.len()).min_by(|a, b| values[*a].total_cmp(&values[*b]))
 }
 
-/// Returns the placements that together were the best often enough, the observed best first.
+/// Returns the placements that together won 95 % of the bootstrap draws, the observed best first.
 fn candidates(wins: &[usize], best: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wins.len()).collect();
     order.sort_by_key(|i| (*i != best, std::cmp::Reverse(wins[*i])));
@@ -133,7 +133,7 @@ fn candidates(wins: &[usize], best: usize) -> Vec<usize> {
     chosen
 }
 
-/// Returns for each task the largest, over the conditions, of the medians of its repetitions on these CPUs.
+/// Returns each task's figure on these CPUs under its worst condition: the largest of the conditions' medians.
 fn worst_condition_medians(matrix: &Matrix, cpus: &[u16], statistic: CellStatistic) -> Vec<Option<f64>> {
     let conditions = matrix.conditions();
     let worst = |task| {

@@ -37,20 +37,20 @@ impl Backtest {
         Backtest { period_ns, window, ahead, current: None, windows: Vec::new() }
     }
 
-    /// Takes the next activations of the task.
+    /// Takes the next activations, and predicts from each window that they complete.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let window = self.window;
         for rows in activations.chunk_by(|a, b| a.index / window == b.index / window) {
             let number = rows[0].index / window;
             if self.current.as_ref().is_some_and(|(n, _)| *n != number) {
-                self.finish_window();
+                self.predict_from_window();
             }
             let new = || (number, TaskScan::new(self.period_ns, window));
             self.current.get_or_insert_with(new).1.push_all(rows);
         }
     }
 
-    fn finish_window(&mut self) {
+    fn predict_from_window(&mut self) {
         let Some((number, scan)) = self.current.take() else { return };
         let Some(tail) = scan.tail() else { return };
         let horizon_ns = self.ahead as f64 * self.window as f64 * self.period_ns as f64;

@@ -54,7 +54,7 @@ pub struct Bound {
     pub cause: Option<Cause>,
 }
 
-/// Bounds the largest latency of the horizon by fits of the tail to several numbers of exceedances.
+/// Bounds the largest latency of the horizon by fits to several numbers of exceedances; `None` if no fit succeeds.
 pub(super) fn bound(tail: &Tail, exceedances: &Exceedances, horizon_ns: f64) -> Option<Bound> {
     let further = horizon_ns / tail.period_ns;
     let observed = exceedances.values.first().copied()?;
@@ -71,8 +71,8 @@ pub(super) fn bound(tail: &Tail, exceedances: &Exceedances, horizon_ns: f64) -> 
     Some(Bound { bound_ns, extremal_index, sensitivity, fits, cause: None })
 }
 
-/// Fits a tail without an end: if the largest values of a run seem to approach an end, that is weak evidence
-/// for one. For a normal distribution, which has none, the bound was exceeded in 9.5 % of 200 runs by what
+/// Fits a generalised Pareto tail without an end: its shape is at least 0. An end that the largest values of a run seem
+/// to approach is weak evidence: for a normal distribution, the bound was exceeded in 9.5 % of 200 runs by what
 /// followed. An exponential tail lies above bounded ones (theory D4).
 fn fit_unbounded(excesses: &[f64]) -> Option<Gpd> {
     let fit = Gpd::fit_l_moments(excesses)?;
@@ -80,8 +80,8 @@ fn fit_unbounded(excesses: &[f64]) -> Option<Gpd> {
     Some(if fit.shape < 0.0 { Gpd { scale: mean, shape: 0.0 } } else { fit })
 }
 
-/// Fits the tail to the `k` largest exceedances. The bound is the 99th percentile, over resamples of them, of the level
-/// that the maximum of `further` activations stays below with 95 % probability.
+/// Fits the `k` largest exceedances and bounds the maximum of `further` activations by resamples; `None` for too few.
+/// The bound is the 99th percentile over these of the level that the maximum stays below with 95 % probability.
 fn fit_with_bound(exceedances: &Exceedances, k: usize, count: f64, further: f64) -> Option<TailFit> {
     let (excesses, threshold_ns) = exceedances.excesses(k)?;
     let whole = Gpd::fit_l_moments(&excesses)?;

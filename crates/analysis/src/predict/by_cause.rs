@@ -8,9 +8,8 @@ use super::{Prediction, Tail, gates};
 use crate::scan::Peak;
 
 impl Prediction {
-    /// Raises the bound to that of the cause whose own late starts give a higher one than all together. A
-    /// cause that occurred too rarely to be extrapolated, or that fails a condition, changes nothing, and no
-    /// bound is ever lowered.
+    /// Raises the bound to that of the cause whose own late starts give a higher one than all together. A cause that
+    /// occurred too rarely to be extrapolated, or that fails a condition, changes nothing.
     #[must_use]
     pub fn with_causes(mut self, tail: &Tail, causes: &TaskCauses) -> Self {
         let Some(whole) = &self.bound else { return self };
@@ -23,7 +22,7 @@ impl Prediction {
     }
 }
 
-/// Returns the bound of the activations that one cause delayed most.
+/// Returns the bound by the activations that one cause delayed most; `None` if too few, or a condition fails.
 fn bound_of_cause(whole: &Tail, sum: &CauseSum, horizon_ns: f64) -> Option<Bound> {
     let peaks = sum.largest.iter().map(|&(index, latency_ns)| Peak { latency_ns, index }).collect();
     let tail = Tail { peaks, block_maxima_ns: Vec::new(), parts: Vec::new(), ..whole.clone() };

@@ -77,8 +77,8 @@ impl Facts {
     }
 }
 
-/// Returns the smallest latency that is exceeded by no more than a share, decided as in [`crate::require`]
-/// from the distribution of the larger ones over the run.
+/// Returns an upper limit of a quantile from the parts' counts above it; `None` if too few or with long memory. It is
+/// decided as in [`crate::require`].
 fn limit_by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
     if tail.parts.len() < FEWEST_PARTS || tail.has_long_memory {
         return None;
@@ -96,8 +96,8 @@ fn limit_by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
     Some(seen.unwrap_or(*edge))
 }
 
-/// Returns the latency with this many larger ones: exact among the largest, else the upper edge of its bin,
-/// or its largest possible value.
+/// Returns the latency that `larger` others exceed: exact among the largest, else the upper edge of its bin. Beyond the
+/// bins, it is its largest possible value.
 fn latency_with_larger_ones(tail: &Tail, larger: u64) -> Option<i64> {
     let exact = tail.peaks.get(usize::try_from(larger).ok()?).map(|peak| peak.latency_ns);
     exact.or_else(|| tail.latency.known_at_rank(tail.count().checked_sub(larger)?).at_most())

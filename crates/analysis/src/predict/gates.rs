@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Tail;
 use crate::Caveat;
-use crate::exact_binomial::chi_squared;
+use crate::exact_binomial::chi_squared_quantile;
 use crate::extremes::cluster_index::{cluster_gap, decluster};
 use crate::extremes::gpd::{Gpd, coefficient_of_variation};
 use crate::extremes::intervals_index;
@@ -140,7 +140,7 @@ pub(super) struct Exceedances {
     largest_cluster: u64,
 }
 
-/// Groups exceedances into clusters. `None` if there are too few of them.
+/// Returns the largest latencies as independent exceedances, one of each cluster; `None` if there are too few.
 pub(super) fn declustered_exceedances(tail: &Tail) -> Option<Exceedances> {
     let size = super::TAIL_SIZE.min(usize::try_from(tail.count() / 100).ok()?).min(tail.peaks.len());
     if size < 2 * TOP {
@@ -173,14 +173,14 @@ fn hash_to_unit_interval(place: u64) -> f64 {
 }
 
 impl Exceedances {
-    /// Returns the `k` largest values over the next one, in ascending order, and that threshold.
+    /// Returns the excesses of the `k` largest values over the next one, ascending, and that one; `None` for too few.
     pub fn excesses(&self, k: usize) -> Option<(Vec<f64>, f64)> {
         let threshold = *self.values.get(k)?;
         Some((self.values[..k].iter().rev().map(|v| v - threshold).collect(), threshold))
     }
 }
 
-/// Tests every condition that the figures decide.
+/// Tests every condition of an extrapolation but events on the machine, and returns the gates.
 pub(super) fn gates_of_tail(tail: &Tail, exceedances: Option<&Exceedances>) -> Vec<Gate> {
     let have = exceedances.map_or(0, |p| p.values.len());
     let mut gates = vec![size_gate(have, exceedances)];
@@ -212,8 +212,7 @@ fn size_gate(have: usize, exceedances: Option<&Exceedances>) -> Gate {
     }
 }
 
-/// (a) Tests whether exceedances spread over the run as independent ones would, by the variance of their
-/// counts in blocks.
+/// (a) Tests whether exceedances spread over the run as independent ones would, by their counts in blocks.
 fn dispersion_gate(tail: &Tail, exceedances: &Exceedances) -> Gate {
     let count = exceedances.places.len();
     let blocks = (count / 10).max(2);
@@ -225,12 +224,12 @@ fn dispersion_gate(tail: &Tail, exceedances: &Exceedances) -> Gate {
     }
     let mean = count as f64 / blocks as f64;
     let statistic: f64 = counts.iter().map(|n| (n - mean) * (n - mean) / mean).sum();
-    let critical = chi_squared(blocks as f64 - 1.0, 1.0 - LEVEL);
+    let critical = chi_squared_quantile(blocks as f64 - 1.0, 1.0 - LEVEL);
     Condition::Dispersion { latencies: count, parts: blocks }.gate_with_limit(statistic, critical)
 }
 
-/// (b) Tests whether clusters are of one kind: a few large ones among many small ones have another cause,
-/// which occurs too rarely to show its own tail. Sizes of one kind are geometric with mean 1 / theta.
+/// (b) Tests that the largest cluster is no larger than clusters of one kind. A few large ones among many small ones
+/// have another cause, too rare to show its own tail. Sizes of one kind are geometric with mean 1 / theta.
 fn cluster_sizes_gate(exceedances: &Exceedances) -> Gate {
     let clusters = exceedances.values.len() as f64;
     let (theta, size) = (exceedances.theta, exceedances.largest_cluster as f64);
@@ -256,7 +255,7 @@ fn critical_anderson_darling(shape: f64) -> f64 {
     interpolated(&ANDERSON_DARLING.map(|(shape, quantile)| (shape, quantile.ln())), shape).exp()
 }
 
-/// (d) Tests whether the tail is too heavy for a meaningful bound.
+/// (d) Tests that the tail is not too heavy for a meaningful bound.
 fn shape_gate(fit: &Gpd, excesses: &[f64]) -> Gate {
     Gate {
         condition: Condition::Shape { variation: coefficient_of_variation(excesses) },
@@ -270,8 +269,8 @@ fn no_fit_gate() -> Gate {
     Condition::GoodnessOfFit { latencies: None }.gate_with_limit(f64::INFINITY, 0.0)
 }
 
-/// (e) Tests whether a group of the largest values is separate, by i (X_(i) - X_(i+1)) of the top 30. These have equal
-/// distributions for an exponential tail (Renyi), here after transforming the fitted tail to an exponential one.
+/// (e) Tests that no group of the largest 30 values is separate, by their spacings i (X_(i) - X_(i+1)). These have
+/// equal distributions for an exponential tail (Renyi), here after transforming the fitted tail to an exponential one.
 fn top_cluster_gate(values: &[f64], fit: &Gpd, k: usize) -> Gate {
     let threshold = values[k];
     // Spacings of a bounded tail only shrink towards its end: without the transform they cause no false refusal.
@@ -288,8 +287,8 @@ fn top_cluster_gate(values: &[f64], fit: &Gpd, k: usize) -> Gate {
 /// 99 % quantile of the largest of 30 exponential spacings over their median (reproduced in the tests).
 const TOP_SPACING: f64 = 14.0;
 
-/// (f) Tests whether both halves of the run have equally many of the largest latencies: of all as large as
-/// the last of them, since equal ones have no order.
+/// (f) Tests whether both halves of the run have equally many of the largest latencies; `None` without any. All as
+/// large as the last of them count, since equal ones have no order.
 fn halves_gate(tail: &Tail, exceedances: &Exceedances) -> Option<Gate> {
     let (_, least_ns) = exceedances.places.get(MAIN_FIT.min(exceedances.places.len()).checked_sub(1)?)?;
     let largest = exceedances.places.iter().take_while(|(_, ns)| ns >= least_ns);
@@ -302,7 +301,7 @@ fn halves_gate(tail: &Tail, exceedances: &Exceedances) -> Option<Gate> {
     Some(Condition::Halves { latencies: m, first_half: early }.gate_with_limit(statistic, 2.575_829))
 }
 
-/// (f) Tests whether the level of the blocks' maxima wanders (KPSS on their ranks, so that one spike does not hide it).
+/// (f) Tests that the level of the blocks' maxima does not wander (KPSS on ranks); `None` if untestable.
 fn level_gate(tail: &Tail) -> Option<Gate> {
     let maxima = &tail.block_maxima_ns;
     let found = kpss(&mid_ranks(maxima), 4)?;
@@ -318,7 +317,7 @@ fn migrations_gate(tail: &Tail) -> Gate {
     Condition::Migrations.gate_with_limit(tail.migrations as f64, 0.0)
 }
 
-/// (g) Tests whether an event on the machine may not recur, or become more frequent.
+/// (g) Tests that there was no event on the machine that may not recur, or become more frequent.
 pub(super) fn events_gate(events: &[Caveat]) -> Gate {
     Condition::Machine { events: events.to_vec() }.gate_with_limit(events.len() as f64, 0.0)
 }

@@ -74,9 +74,8 @@ pub enum PredictionCaveat {
 }
 
 impl Prediction {
-    /// Predicts the `horizon_ns` after a task's run from its scan ([`DEFAULT_HORIZON`] times the run unless
-    /// given). `None` if nothing was measured, or if the source lacks the latencies of a periodic task, their
-    /// number or the period.
+    /// Predicts the `horizon_ns` after a task's run from its scan; `None` if data for that are missing. The horizon is
+    /// [`DEFAULT_HORIZON`] times the run unless given.
     #[must_use]
     pub fn new(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
         let needed = [Gap::Grid, Gap::Latency, Gap::Period, Gap::Count];

@@ -40,7 +40,7 @@ impl Breaches {
         Breaches { gap: Some(gap), ..Self::default() }
     }
 
-    /// Takes a stretch of this many due times from a position on the grid on.
+    /// Adds the evidence of a stretch of this many due times, from a position on the grid on.
     pub fn push(&mut self, index: u64, due_times: u64, evidence: &Evidence) {
         self.evidence.merge(evidence);
         self.extend_range(index, index.saturating_add(due_times.max(1) - 1));
@@ -102,8 +102,7 @@ impl Breaches {
         self
     }
 
-    /// Returns the numbers of possible and of certain breaches in equal parts of the run; `None` if the order
-    /// is unknown.
+    /// Returns possible and certain breaches in each equal part of the run; `None` if the order is unknown.
     pub(super) fn counts_by_part(&self) -> Option<[Vec<u64>; 2]> {
         let (first, last) = self.due_time_range?;
         let numbers = first >> self.shift..=last >> self.shift;
@@ -166,7 +165,7 @@ impl<'a> BreachCounter<'a> {
             Required::PeriodError => {
                 let gap = a.flags.contains(Flags::AFTER_GAP);
                 if let Some(last_ns) = self.last_start_ns.filter(|_| !gap) {
-                    see(self.error_ns(last_ns, a.start_ns));
+                    see(self.period_error_ns(last_ns, a.start_ns));
                 } else if self.last_start_ns.is_none() && !gap {
                     self.first_start_ns = Some((a.index, a.start_ns));
                 }
@@ -184,14 +183,14 @@ impl<'a> BreachCounter<'a> {
         self.activations += 1;
     }
 
-    fn error_ns(&self, last_ns: i64, start_ns: i64) -> i64 {
+    fn period_error_ns(&self, last_ns: i64, start_ns: i64) -> i64 {
         start_ns.wrapping_sub(last_ns).wrapping_sub(self.period_ns).saturating_abs()
     }
 
     /// Adds the counts of the next part of the run.
     pub fn merge(&mut self, next: &Self) {
         if let (Some(last_ns), Some((index, start_ns))) = (self.last_start_ns, next.first_start_ns) {
-            let across = self.requirement.evidence_of(self.error_ns(last_ns, start_ns));
+            let across = self.requirement.evidence_of(self.period_error_ns(last_ns, start_ns));
             self.breaches.push(index, 1, &across);
         }
         self.first_start_ns =
@@ -203,7 +202,7 @@ impl<'a> BreachCounter<'a> {
         self.activations += next.activations;
     }
 
-    /// Returns the counted breaches.
+    /// Returns the counted breaches, with whether their values have long memory.
     pub fn breaches(self) -> Breaches {
         let has_long_memory = long_memory::has_long_memory(&self.spans, &self.peaks, self.activations);
         Breaches { has_long_memory, ..self.breaches }

@@ -12,7 +12,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::Breaches;
 use crate::correlation::autocorrelation;
-use crate::exact_binomial::{binomial_lower, binomial_upper, chi_squared, poisson_lower, poisson_upper};
+use crate::exact_binomial::{
+    binomial_lower, binomial_upper, chi_squared_quantile, poisson_lower, poisson_upper,
+};
 use crate::predict::CONFIDENCE;
 
 /// Fewest parts that the parts of a run are joined to.
@@ -63,7 +65,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Computes the limits from the breaches of a run; at most `burst_at_most` of them come together, if that is known.
+    /// Computes the limits of the share of breaches in a run; `burst_at_most` come together, if that is known.
     pub fn new(breaches: &Breaches, burst_at_most: Option<u64>) -> Self {
         let observed = breaches.evidence;
         let n = (observed.values as f64).max(1.0);
@@ -93,14 +95,14 @@ impl Limits {
     }
 }
 
-/// Returns the upper limit, with 95 % confidence, of the share of breaches among `n` values, from their
-/// counts in equal parts of the run; and true if there are enough bursts for that.
+/// Returns the 95 % upper limit of the share of breaches, and true if there are enough bursts for it. `counts` are
+/// those in equal parts of a run of `n` values.
 pub(crate) fn upper_share_limit(counts: &[u64], n: u64) -> (f64, bool) {
     let (high, effective) = upper_mean_limit(counts);
     (high / (n as f64).max(1.0), effective >= FEWEST_BURSTS)
 }
 
-/// Returns the upper limit of the mean number of breaches, and the number of independent ones with the same evidence.
+/// Returns the upper limit of the mean number of breaches, and how many independent ones are as much evidence.
 fn upper_mean_limit(counts: &[u64]) -> (f64, f64) {
     let observed: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut high, mut effective) = (poisson_upper(observed, CONFIDENCE), observed);
@@ -112,12 +114,13 @@ fn upper_mean_limit(counts: &[u64]) -> (f64, f64) {
         let widened = widened_variance(variance, observed, parts);
         size = size.max(largest.min(widened / observed));
         let (mean, variance) = (observed + size, widened + size * size);
-        high = high.max(variance / (2.0 * mean) * chi_squared(2.0 * mean * mean / variance, CONFIDENCE));
+        high = high
+            .max(variance / (2.0 * mean) * chi_squared_quantile(2.0 * mean * mean / variance, CONFIDENCE));
     });
     (high, effective)
 }
 
-/// Returns the lower limit of the mean number of breaches, and the number of independent ones with the same evidence.
+/// Returns the lower limit of the mean number of breaches, and how many independent ones are as much evidence.
 fn lower_mean_limit(counts: &[u64]) -> (f64, f64) {
     let observed: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut low, mut effective) = (poisson_lower(observed, CONFIDENCE), observed);
@@ -125,14 +128,15 @@ fn lower_mean_limit(counts: &[u64]) -> (f64, f64) {
         effective = effective.min(effective_breaches(joined, variance, observed));
         let variance = widened_variance(variance, observed, joined.len() as f64);
         low = low.min(
-            variance / (2.0 * observed) * chi_squared(2.0 * observed * observed / variance, 1.0 - CONFIDENCE),
+            variance / (2.0 * observed)
+                * chi_squared_quantile(2.0 * observed * observed / variance, 1.0 - CONFIDENCE),
         );
     });
     (low, effective)
 }
 
-/// Visits the lengths of parts, from that of the counts on, each twice the previous: the counts, and the
-/// variance of their sum by their scatter (never less than that of independent breaches).
+/// Calls `at` for parts of doubling length, with their counts and the variance of the sum by their scatter. That is
+/// never less than the variance of independent breaches.
 fn for_each_part_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
     let sum: f64 = counts.iter().map(|c| *c as f64).sum();
     let mut length = 1;
@@ -154,9 +158,8 @@ fn is_chance_scatter(variance: f64, observed: f64, parts: f64) -> bool {
     variance <= observed * (1.0 + 2.0 * (2.0 / parts).sqrt())
 }
 
-/// Returns the number of independent breaches that count as the same evidence as those in parts of one
-/// length. It is 0 if long parts still depend on the previous one, since parts longer than the run allows
-/// would then scatter more.
+/// Returns how many independent breaches are as much evidence; 0 if long parts depend on the previous one. Parts longer
+/// than the run allows would then scatter more.
 fn effective_breaches(joined: &[f64], variance: f64, observed: f64) -> f64 {
     let depends = |(parts, beyond): &(Range<usize>, f64)| {
         let first = || autocorrelation(joined, 1).get(1).copied().unwrap_or(0.0);
@@ -168,8 +171,8 @@ fn effective_breaches(joined: &[f64], variance: f64, observed: f64) -> f64 {
     (observed * observed / variance).min(equal_bursts(joined, variance, observed))
 }
 
-/// Returns the number of equal bursts that count as the same evidence as the parts that carry the scatter:
-/// many single breaches next to two bursts show nothing about bursts.
+/// Returns how many equal bursts are as much evidence as the parts that carry the scatter; infinite by chance. Many
+/// single breaches next to two bursts show nothing about bursts.
 fn equal_bursts(joined: &[f64], variance: f64, observed: f64) -> f64 {
     let parts = joined.len() as f64;
     if parts < MANY_PARTS || is_chance_scatter(variance, observed, parts) {
@@ -189,7 +192,7 @@ fn equal_bursts(joined: &[f64], variance: f64, observed: f64) -> f64 {
     sum * sum / squares / OF_UNEQUAL
 }
 
-/// Returns a variance that exceeds chance, widened by its own uncertainty.
+/// Returns the variance as it is, or widened by its own uncertainty if it exceeds chance.
 fn widened_variance(variance: f64, observed: f64, parts: f64) -> f64 {
     if is_chance_scatter(variance, observed, parts) {
         return variance;

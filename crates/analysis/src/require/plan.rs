@@ -33,7 +33,7 @@ pub struct ClaimPlan {
 }
 
 impl Requirement {
-    /// Returns the length of the run that supports it; `None` for a share of 0, which no run supports.
+    /// Returns lengths of runs that would support the requirement; `None` for a share of 0, which no run supports.
     pub fn plan(&self, breaches: &Breaches, burst_at_most: Option<u64>, period_ns: i64) -> Option<ClaimPlan> {
         if self.share <= 0.0 || period_ns <= 0 {
             return None;

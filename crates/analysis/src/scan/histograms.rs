@@ -100,7 +100,7 @@ impl Part {
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
-    /// Returns the position of the quantile `p`.
+    /// Returns the bin of the quantile `p`, and the position in it; `None` without values.
     pub fn quantile_position(&self, p: f64) -> Option<BinPosition> {
         let wanted = p * self.count as f64;
         let mut seen = 0.0;
@@ -170,16 +170,15 @@ pub struct PartHistograms {
 }
 
 impl PartHistograms {
-    /// Creates empty histograms with parts of at least the length (in due times) that a run of `expected` due
-    /// times needs.
+    /// Creates empty histograms, with parts long enough for a run of `expected` due times.
     pub fn new(limit: usize, expected: u64) -> Self {
         let limit = limit.max(2);
         let shift = (expected / limit as u64).checked_ilog2().unwrap_or(0);
         PartHistograms { limit, shift, parts: BTreeMap::new(), number: u64::MAX, before: Part::default() }
     }
 
-    /// Moves to the part that this position belongs to, if it is another; `so_far` has everything counted
-    /// before it. Returns the first position behind that part.
+    /// Moves to the part of this position, if it is another, and returns the first position behind it. `so_far` has
+    /// everything counted before.
     pub fn enter_part(&mut self, index: u64, so_far: &TimingStats) -> u64 {
         if index >> self.shift != self.number {
             self.end_part(so_far);
@@ -213,6 +212,7 @@ impl PartHistograms {
         (self.before, self.number) = (counts_before, u64::MAX);
     }
 
+    /// Doubles the parts' length until they fit the limit.
     fn shrink(&mut self) {
         while let (Some((first, _)), Some((last, _))) =
             (self.parts.first_key_value(), self.parts.last_key_value())
@@ -247,8 +247,7 @@ impl PartHistograms {
         self.begin_part(Part::from_stats(so_far));
     }
 
-    /// Returns the parts' length in due times, and all parts in order of time with their numbers; the last
-    /// may be shorter.
+    /// Returns the parts' length in due times, and the numbered parts in order of time; the last may be shorter.
     pub fn parts(&self, so_far: &TimingStats) -> (u64, Vec<(u64, Part)>) {
         let mut whole = self.clone();
         whole.end_part(so_far);

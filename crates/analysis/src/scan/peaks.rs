@@ -42,7 +42,7 @@ impl Peaks {
         Peaks { capacity, candidates: Vec::new(), floor_ns: i64::MIN }
     }
 
-    /// Takes the next latency.
+    /// Keeps a latency if it may be among the largest.
     #[inline]
     pub fn push(&mut self, index: u64, latency_ns: i64) {
         if latency_ns >= self.floor_ns {
@@ -91,8 +91,7 @@ fn by_size(a: &Peak, b: &Peak) -> std::cmp::Ordering {
     b.latency_ns.cmp(&a.latency_ns).then_with(|| position_hash(a.index).cmp(&position_hash(b.index)))
 }
 
-/// Returns a pseudo-random number that depends only on the position (SplitMix64's output function: no two
-/// positions share one).
+/// Returns a pseudo-random number that depends only on the position (SplitMix64): no two positions share one.
 pub(crate) fn position_hash(place: u64) -> u64 {
     let mut z = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

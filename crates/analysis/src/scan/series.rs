@@ -52,7 +52,7 @@ impl Extent {
         if extent.count == 0 { Extent::default() } else { extent }
     }
 
-    /// Returns a score of the extremes; `i64::MIN` if there are none.
+    /// Returns the score that `of` gives to the smallest and largest value; `i64::MIN` without values.
     fn score(&self, of: impl Fn(i64, i64) -> i64) -> i64 {
         if self.count == 0 { i64::MIN } else { of(self.min_ns, self.max_ns) }
     }
@@ -140,7 +140,7 @@ impl LargestBlocks {
             && (self.heap.len() < self.room || self.heap.peek().is_some_and(|Reverse(least)| score > least.0))
     }
 
-    /// Inserts a block, and returns the one to drop for it.
+    /// Inserts a block, and returns the one to drop for it if there is no room.
     fn insert(&mut self, score: i64, block: u64) -> Option<u64> {
         self.heap.push(Reverse((score, block)));
         if self.heap.len() > self.room { self.heap.pop().map(|Reverse((_, block))| block) } else { None }
@@ -248,7 +248,7 @@ impl SeriesBuilder {
         self.push_part(step, 1);
     }
 
-    /// Takes a part of a step, which counts as `of_step` activations or slices of it.
+    /// Adds activations, which count as `of_step`, to the current step, and closes it if it is full.
     fn push_part(&mut self, part: &Step, of_step: u64) {
         self.step.merge(part);
         self.in_step += of_step;

@@ -150,15 +150,15 @@ impl Spans {
         (1 << whole.shift, (first..=last).map(|number| whole.spans.get(&number).copied()).collect())
     }
 
-    /// Returns the spans joined to at least `wanted` and less than twice as many (fewer if there are not that many),
-    /// without the empty ones and the partly filled ones at the ends: series for tests that need equal lengths.
+    /// Returns spans joined to `wanted` or more of equal length, without empty and partly filled ones. They are less
+    /// than twice as many (fewer if there are not that many): series for tests that need equal lengths.
     pub fn joined(&self, wanted: usize) -> Vec<Span> {
         let (length, all) = self.all();
         self.stretches(length * (all.len() / wanted.max(1)).max(1) as u64)
     }
 
-    /// Returns the spans joined to stretches of `due_times` due times, a multiple of the spans' length,
-    /// without the empty and the partly filled ones.
+    /// Returns spans joined to stretches of this many due times, without empty and partly filled ones. `due_times` is a
+    /// multiple of the spans' length.
     pub fn stretches(&self, due_times: u64) -> Vec<Span> {
         let (length, all) = self.all();
         let joint = (due_times / length).max(1);

@@ -106,8 +106,7 @@ impl TaskScan {
         self.extend_range(index, index.saturating_add(due_times - 1));
     }
 
-    /// Takes the activations kept in addition to the counts: all activations with a latency of at least
-    /// `above_ns` are among them.
+    /// Takes the latencies of `above_ns` or more among activations kept in addition to the counts.
     pub fn push_spikes(&mut self, activations: &[Activation], above_ns: i64) {
         let spikes = activations.iter().filter(|a| a.latency_ns() >= above_ns);
         spikes.for_each(|a| self.peaks.push(a.index, a.latency_ns()));
@@ -143,8 +142,7 @@ impl TaskScan {
         self.extend_range(first, last);
     }
 
-    /// Returns the missed due times in their order; `None` if not every activation was seen, or if the source
-    /// does not have the missed ones.
+    /// Returns the figures of missed due times; `None` if not all activations or missed due times are known.
     pub fn misses(&self) -> Option<Misses> {
         (self.complete && !self.misses_untold).then(|| self.misses.figures())
     }
@@ -155,8 +153,8 @@ impl TaskScan {
         self.misses_untold |= unknown.contains(&Gap::Missed);
     }
 
-    /// Returns true if every activation was seen. Otherwise the order of latencies within a part is unknown,
-    /// and only the number of misses is known.
+    /// True if every activation was seen. Otherwise the order of latencies within a part is unknown, and only the
+    /// number of misses is known.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
@@ -183,8 +181,8 @@ impl TaskScan {
         self.due_time_range
     }
 
-    /// True if latencies have long memory or heavy-tailed regimes ([`crate::long_memory`]), so that the next
-    /// run may differ by more than this one shows.
+    /// True if latencies have long memory or heavy-tailed regimes ([`crate::long_memory`]). The next run may then
+    /// differ by more than this one shows.
     pub fn has_long_memory(&self) -> bool {
         !self.repeats_itself && long_memory::has_long_memory(&self.spans, &self.peaks, self.timing.executed())
     }

@@ -26,7 +26,7 @@ struct Window {
 }
 
 impl Window {
-    /// Returns a value for each due time.
+    /// Returns the latency at each due time of the window; `NaN` where nothing ran.
     fn values_by_due_time(&self) -> Vec<f64> {
         let mut all = vec![f64::NAN; WINDOW as usize];
         for (place, latency_ns) in self.places.iter().zip(&self.latencies_ns) {
@@ -44,17 +44,17 @@ impl Windows {
         Windows { every: expected.div_ceil(WINDOW * MOST).max(1), windows: BTreeMap::new() }
     }
 
-    /// Takes the next activations.
+    /// Keeps those of the next activations that lie in selected windows.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let (Some(first), Some(last)) = (activations.first(), activations.last()) else { return };
         let next_kept = (first.index / WINDOW).next_multiple_of(self.every);
         if last.index / WINDOW >= next_kept {
             let windows = activations.chunk_by(|a, b| a.index / WINDOW == b.index / WINDOW);
-            windows.for_each(|of_one| self.keep(of_one[0].index / WINDOW, of_one));
+            windows.for_each(|of_one| self.keep_if_selected(of_one[0].index / WINDOW, of_one));
         }
     }
 
-    fn keep(&mut self, number: u64, activations: &[Activation]) {
+    fn keep_if_selected(&mut self, number: u64, activations: &[Activation]) {
         if !number.is_multiple_of(self.every) {
             return;
         }
@@ -93,12 +93,12 @@ impl Windows {
         self.every == 1
     }
 
-    /// Returns the stretches in order of time, adjacent ones joined, without empty ends.
+    /// Returns the latencies of each stretch in order of time: adjacent windows joined, without empty ends.
     pub fn stretch_values(&self) -> Vec<Vec<f64>> {
         self.stretches().into_iter().map(|(_, values)| values).collect()
     }
 
-    /// Returns the stretches in order of time, each with the position of its first value on the grid.
+    /// Returns the latencies of each stretch in order of time, with the position of its first value on the grid.
     pub fn stretches(&self) -> Vec<(u64, Vec<f64>)> {
         let mut stretch_values: Vec<(u64, Vec<f64>)> = Vec::new();
         let mut next = None;

@@ -7,8 +7,8 @@
 use jitterlab_model::Watched;
 use serde::{Deserialize, Serialize};
 
-use super::experiment::{RESOLUTION, effect_between};
-use super::{BlockFigures, Effect, Figure, LEVEL, SettingVerdict, median_of};
+use super::experiment::{RESOLUTION, effect_from_logarithms};
+use super::{BlockFigures, Effect, Figure, LEVEL, SettingVerdict, summarise_blocks};
 use crate::dependent_variance::student_quantile;
 
 /// Fewest boots of each way for a decision.
@@ -110,12 +110,12 @@ impl BootComparison {
         let mut seen = Vec::new();
         let mut turns: Vec<ConsecutiveBoots> = Vec::new();
         for start in starts {
-            let Some(figures) = median_of(&start.blocks.iter().collect::<Vec<_>>()) else { continue };
+            let Some(figures) = summarise_blocks(&start.blocks.iter().collect::<Vec<_>>()) else { continue };
             let way = ways.iter().position(|way| *way == start.way).unwrap_or_else(|| {
                 ways.push(start.way.clone());
                 ways.len() - 1
             });
-            append_boot(&mut turns, way, mean_figures(&start.blocks));
+            add_to_turns(&mut turns, way, mean_figures(&start.blocks));
             let blocks = start.blocks.len();
             seen.push(BootSummary { way, measured: start.measured.clone(), blocks, figures });
         }
@@ -140,7 +140,7 @@ impl BootComparison {
         }
     }
 
-    /// Returns the way to boot next: the other one. `None` if it is decided, or if there can be no more boots.
+    /// Returns the index of the way to boot next: the other one. `None` if it is decided, or after the last boot.
     #[must_use]
     pub fn next_way(&self) -> Option<usize> {
         let open = self.judgement == SettingVerdict::Undecided && self.pairs < self.most;
@@ -148,14 +148,14 @@ impl BootComparison {
     }
 }
 
-/// Returns the mean of each figure over the blocks of a boot, for comparison.
+/// Returns the mean logarithm of each figure over the blocks of a boot.
 fn mean_figures(blocks: &[BlockFigures]) -> [f64; 3] {
     Figure::ALL.map(|figure| {
         blocks.iter().map(|block| block.comparison_value(figure)).sum::<f64>() / blocks.len().max(1) as f64
     })
 }
 
-fn append_boot(turns: &mut Vec<ConsecutiveBoots>, way: usize, values: [f64; 3]) {
+fn add_to_turns(turns: &mut Vec<ConsecutiveBoots>, way: usize, values: [f64; 3]) {
     match turns.last_mut() {
         Some(last) if last.way == way => {
             last.starts += 1;
@@ -188,6 +188,7 @@ fn first_decision(first: &[[f64; 3]], second: &[[f64; 3]]) -> Option<(SettingVer
     latest
 }
 
+/// Judges the second way against the first, with the effect on each figure.
 fn judge_boots(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (SettingVerdict, Vec<Effect>) {
     let degrees = first.len() + second.len() - 2;
     let mut worse = false;
@@ -203,7 +204,7 @@ fn judge_boots(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (SettingV
         // A figure that never varied, such as misses that never occurred, has no effect.
         if variance > RESOLUTION * RESOLUTION / 12.0 {
             let reach = student_quantile(level, degrees) * error;
-            effects.push(effect_between(figure, effect, [effect - reach, effect + reach]));
+            effects.push(effect_from_logarithms(figure, effect, [effect - reach, effect + reach]));
         }
         // Harm needs less evidence than help.
         worse |= figure != Figure::Tail && effect - student_quantile(LEVEL, degrees) * error > 0.0;

@@ -67,9 +67,10 @@ impl PooledTTest {
         Some(PooledTTest { effects, degrees: degrees_left, scatter: pooled.sqrt(), apart, apart_by_chance })
     }
 
-    /// Returns the interval of a setting's effect that is wrong with this chance, by the pooled t test. If that includes no effect, and all blocks lie on one side of all those of the base by more than
-    /// chance, it is the range of their differences. A cause that has ended leaves a varying number of
-    /// misses, possibly none, whose logarithms no variance describes.
+    /// Returns the interval of a setting's effect that is wrong with this chance; `None` if it was not tried. By the
+    /// pooled t test; if that includes no effect, and all blocks lie on one side of all those of the base by more than
+    /// chance, it is the range of their differences. A cause that has ended leaves a varying number of misses, possibly
+    /// none, whose logarithms no variance describes.
     pub(super) fn interval(&self, at: usize, level: f64) -> Option<[f64; 2]> {
         let (effect, error) = self.effects[at]?;
         let reach = student_quantile(level, self.degrees) * error;
@@ -80,7 +81,7 @@ impl PooledTTest {
     }
 }
 
-/// Returns the smallest and largest difference of values to those of a base, if all are on one side.
+/// Returns the range of the differences between values and base, if all lie on one side and are as many.
 fn separated_range(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
     let ends = |of: &[f64]| {
         of.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
@@ -91,7 +92,7 @@ fn separated_range(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
     (values.len() == base.len() && (high < least || low > most)).then_some([low - most, high - least])
 }
 
-/// Returns the number of ways to order `each` values of each of two kinds.
+/// Returns in how many orders `each` values of either of two kinds can come.
 fn order_count(each: usize) -> f64 {
     (1..=each).map(|n| (each + n) as f64 / n as f64).product()
 }

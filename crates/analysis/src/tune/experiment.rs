@@ -61,8 +61,8 @@ impl Stage {
         arms
     }
 
-    /// Fits the effect of each setting of a stage. `None` if too little was measured, or if nothing was ever missed:
-    /// such misses have no spread to compare with.
+    /// Fits the effect of each setting; `None` if too little was measured, or if nothing was ever missed. Such misses
+    /// have no spread to compare with.
     fn fit_effects(&self, settings: usize, figure: Figure) -> Option<PooledTTest> {
         let mut blocks = self.rounds.iter().flat_map(|(_, blocks)| blocks);
         if figure == Figure::Missed && blocks.all(|block| block.missed == 0) {
@@ -86,7 +86,7 @@ pub struct SettingResult {
 }
 
 impl SettingResult {
-    /// Returns the judgement of the experiment on it.
+    /// Returns the verdict on the setting: undecided while it is open.
     #[must_use]
     pub fn judgement(&self) -> SettingVerdict {
         match self.decided {
@@ -110,8 +110,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Creates an experiment over `settings` settings in at most `blocks` blocks, the remedy of the main
-    /// cause first, judged by this figure.
+    /// Creates an experiment over settings in at most `blocks` blocks, judged by this figure. The remedy of the main
+    /// cause comes first.
     #[must_use]
     pub fn new(settings: usize, blocks: usize, figure: Figure, seed: u64) -> Self {
         Experiment {
@@ -123,7 +123,7 @@ impl Experiment {
         }
     }
 
-    /// Returns the blocks to measure next; `None` at the end, or when everything is decided.
+    /// Returns the blocks to measure next, in a new stage if the last is over; `None` at the end or if all is decided.
     pub fn next_round(&mut self) -> Option<Round> {
         let goes_on = |stage: &Stage| !stage.is_superseded && stage.rounds.len() < stage.planned;
         let mut open: Vec<usize> =
@@ -184,8 +184,7 @@ impl Experiment {
         self.stages.iter().map(|stage| stage.rounds.len()).sum()
     }
 
-    /// Returns the standard deviation between blocks of the logarithm of the deciding figure; `None` before
-    /// enough blocks.
+    /// Returns the standard deviation of the deciding figure's logarithm between blocks; `None` before enough blocks.
     #[must_use]
     pub fn scatter(&self) -> Option<f64> {
         self.stages
@@ -193,7 +192,7 @@ impl Experiment {
             .find_map(|stage| Some(stage.fit_effects(self.settings.len(), self.figure)?.scatter))
     }
 
-    /// Returns the blocks with any setting on, or those of the start.
+    /// Returns the blocks with any setting on if `set`, else those with none.
     #[must_use]
     pub fn blocks(&self, set: bool) -> Vec<&BlockFigures> {
         let rounds = self.stages.iter().flat_map(|stage| &stage.rounds);
@@ -207,8 +206,9 @@ impl Experiment {
         &self.settings
     }
 
-    /// Applies Holm's step-down to the open settings (Scandinavian Journal of Statistics 6, 1979) at this look's
-    /// share of the stage's level. These shares bound the chance of calling any setting without an effect effective.
+    /// Judges the open settings by Holm's step-down at this look's level, and adds a helpful one to the base. The
+    /// looks' shares bound the chance of calling any setting without an effect effective (Scand. Journal of Statistics
+    /// 6, 1979).
     fn judge_open_settings(&mut self) {
         let figure = self.figure;
         let count = self.settings.len();
@@ -229,12 +229,12 @@ impl Experiment {
         let mut helping: Vec<usize> = Vec::new();
         for (at, effect, _) in open {
             let Some(interval) = fit.interval(at, level / left as f64) else { continue };
-            let found = effect_between(figure, effect, interval);
+            let found = effect_from_logarithms(figure, effect, interval);
             // An undecided setting keeps the level for those behind it.
             left -= usize::from(found.real && left > 1);
             let of = |other: Figure| {
                 let fit = fit_of(other).filter(|_| other != figure)?;
-                Some(effect_between(other, fit.effects[at]?.0, fit.interval(at, LEVEL)?))
+                Some(effect_from_logarithms(other, fit.effects[at]?.0, fit.interval(at, LEVEL)?))
             };
             let others: Vec<Effect> = Figure::ALL.into_iter().filter_map(of).collect();
             // Harm needs less evidence than help: a setting that may make another figure worse is not kept.
@@ -260,7 +260,8 @@ impl Experiment {
         self.extend_base(&helping);
     }
 
-    /// Adds the first helpful setting to the base, unless another one helps by more than its interval allows.
+    /// Adds the first helpful setting to the base and ends the stage. Another one comes before it if it helps by more
+    /// than its interval allows.
     fn extend_base(&mut self, helping: &[usize]) {
         let effect = |at: &usize| self.settings[*at].effects[0];
         let Some(best) = helping.iter().map(|at| effect(at).change).min_by(f64::total_cmp) else { return };
@@ -282,8 +283,8 @@ impl Experiment {
     }
 }
 
-/// Describes an effect with its interval.
-pub(super) fn effect_between(figure: Figure, effect: f64, [low, high]: [f64; 2]) -> Effect {
+/// Converts an effect on a figure's logarithm, with its interval, to ratios.
+pub(super) fn effect_from_logarithms(figure: Figure, effect: f64, [low, high]: [f64; 2]) -> Effect {
     let real = low > 0.0 || high < 0.0;
     Effect { figure, change: effect.exp(), interval: [low.exp(), high.exp()], real }
 }

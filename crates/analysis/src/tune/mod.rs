@@ -17,7 +17,7 @@ pub use plan::{BLOCK_OVERHEAD_NS, FEWEST_BLOCKS_PER_BOOT, PILOTS, Pace, Pilot, T
 pub use remedies::{RemediedCauses, USUAL, compare_usefulness, remedied_causes};
 pub use results::{
     ApplicableKnob, BlockFigures, FigureChange, KnobResult, LeftOut, PersistenceSupport, RebootSetting,
-    SettingsProof, Step, TuneNote, TuneResult, UntriedKnob, median_of,
+    SettingsProof, Step, TuneNote, TuneResult, UntriedKnob, summarise_blocks,
 };
 
 use serde::{Deserialize, Serialize};

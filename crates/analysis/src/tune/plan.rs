@@ -97,13 +97,14 @@ impl TunePlan {
         (1..=knobs).rev().filter_map(with).find(TunePlan::detects_large_changes).or_else(|| with(1))
     }
 
-    /// True if it decides a change by a factor of 3 of every setting: by the largest spread that the few pilot blocks allow,
-    /// since they often look steadier than the machine is.
+    /// True if it decides a change by a factor of 3 of every setting, even at the largest spread that the pilot allows.
+    /// Few pilot blocks often look steadier than the machine is.
     #[must_use]
     pub fn detects_large_changes(&self) -> bool {
         self.detectable_change(self.pilot.spread_upper_limit()) <= WANTED_FACTOR - 1.0
     }
 
+    /// Plans for exactly these knobs; `None` if too few rounds or pairs fit.
     fn for_knobs(
         knobs: usize,
         budget_ns: i64,
@@ -143,14 +144,14 @@ impl TunePlan {
         (self.knobs + 1) * self.rounds
     }
 
-    /// Returns the relative change of the deciding figure by a single knob that is found with 90 %, if blocks
-    /// scatter by this standard deviation of its logarithm: 0.1 is 10 %.
+    /// Returns the relative change by a single knob that is found with 90 % at this scatter: 0.1 is 10 %. That is the
+    /// standard deviation between blocks of the deciding figure's logarithm.
     #[must_use]
     pub fn detectable_change(&self, scatter: f64) -> f64 {
         least_detectable_change(scatter, self.rounds, (self.knobs + 1) * (self.rounds - 1), self.knobs)
     }
 
-    /// Returns the relative change of the deciding figure that the joint proof finds with 90 %, given this scatter.
+    /// Returns the relative change of the deciding figure that the joint proof finds with 90 %, at this scatter.
     #[must_use]
     pub fn detectable_change_of_proof(&self, scatter: f64) -> f64 {
         least_detectable_change(scatter, self.pairs, 2 * (self.pairs - 1), 1)
@@ -204,8 +205,7 @@ impl Pace {
     }
 }
 
-/// Returns the number of blocks of one boot of the machine in this time, and their length in ns. `None` if it
-/// allows too few.
+/// Returns the number of blocks of one boot in this time, and their length in ns; `None` if it allows too few.
 #[must_use]
 pub fn blocks_per_boot(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
     let shortest = TunePlan::shortest_block_ns(period_ns);
@@ -215,7 +215,7 @@ pub fn blocks_per_boot(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
     (count >= FEWEST_BLOCKS_PER_BOOT).then_some((count, block_ns))
 }
 
-/// Returns the relative change that this many blocks with and without a setting decide with 90 %, one of
+/// Returns the relative change that this many blocks with and without a setting decide with 90 %. The setting is one of
 /// `family` settings judged at once.
 fn least_detectable_change(scatter: f64, blocks: usize, degrees: usize, family: usize) -> f64 {
     let reach = student_quantile(stage_level(0, family) / (LOOKS * family) as f64, degrees)

@@ -48,8 +48,8 @@ pub fn remedied_causes(knob: Knob, why: &TaskWhy) -> Option<RemediedCauses> {
     of(KnobEffect::Own).or_else(|| of(KnobEffect::May))
 }
 
-/// Compares knobs for a task with these causes: remedies of the largest causes first, then knobs that may
-/// shorten them, then usual first steps; of equals, the one that helps most often.
+/// Orders knobs: remedies of the largest causes first, then knobs that may shorten them, then usual first steps. Of
+/// equals, the one that helps most often comes first.
 #[must_use]
 pub fn compare_usefulness(
     a: (Knob, Option<&RemediedCauses>),
@@ -61,15 +61,15 @@ pub fn compare_usefulness(
     own_b.cmp(&own_a).then(share_b.total_cmp(&share_a)).then(place(a.0).cmp(&place(b.0)))
 }
 
-/// True if a kernel thread with one of these names is the cause.
-fn is_kernel_thread(cause: &Cause, names: &[&str]) -> bool {
+/// True if the name of the cause begins with one of these.
+fn has_name_starting_with(cause: &Cause, names: &[&str]) -> bool {
     cause.who.as_deref().is_some_and(|who| names.iter().any(|name| who.starts_with(name)))
 }
 
 /// Functions of the kernel that run for a timer of a program: the program takes its timers along.
 const TIMERS_OF_PROGRAMS: [&str; 4] = ["timerfd_tmrproc", "posix_timer_fn", "hrtimer_wakeup", "it_real_fn"];
 
-/// Returns the effect of a knob on a cause, if it has one.
+/// Returns whether a knob remedies a cause or may shorten its delay; `None` if neither.
 fn effect_on_cause(knob: Knob, cause: &Cause) -> Option<KnobEffect> {
     let class = cause.class;
     // A program, an interrupt or the kernel's own work may have held off the timer interrupt.
@@ -86,12 +86,12 @@ fn effect_on_cause(knob: Knob, cause: &Cause) -> Option<KnobEffect> {
     let memory = matches!(class, Class::PageFault | Class::Vector);
     let waits = matches!(class, Class::Blocked | Class::Lock | Class::LockInheriting | Class::Inversion);
     let limited = matches!(class, Class::Throttled | Class::Quota);
-    let by = |names: &[&str]| threads && is_kernel_thread(cause, names);
+    let by = |names: &[&str]| threads && has_name_starting_with(cause, names);
     let (own, may) = match knob {
         Knob::OtherThreads | Knob::Cpuset => {
             let brought =
                 matches!(class, Class::Softirq | Class::OtherTimer | Class::Vector | Class::Migration);
-            let timers = class == Class::OtherTimer && is_kernel_thread(cause, &TIMERS_OF_PROGRAMS);
+            let timers = class == Class::OtherTimer && has_name_starting_with(cause, &TIMERS_OF_PROGRAMS);
             (threads || timers, open || brought || waits || class == Class::PageFault)
         }
         Knob::Interrupts => {

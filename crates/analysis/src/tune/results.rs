@@ -124,7 +124,7 @@ pub struct KnobResult {
 }
 
 impl KnobResult {
-    /// Returns its effect on a figure.
+    /// Returns its effect on a figure; `None` if that never varied.
     #[must_use]
     pub fn effect(&self, figure: Figure) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.figure == figure)
@@ -197,12 +197,11 @@ pub struct SettingsProof {
 }
 
 impl SettingsProof {
-    /// Creates the proof from blocks without these knobs and with all of them, in turns; `None` if no
-    /// complete pair was measured.
+    /// Creates the proof from blocks without and with these knobs in turns; `None` without a complete pair.
     #[must_use]
     pub fn new(knobs: Vec<Knob>, proof: &Experiment) -> Option<Self> {
-        let of_start = median_of(&proof.blocks(false))?;
-        let of_tuned = median_of(&proof.blocks(true))?;
+        let of_start = summarise_blocks(&proof.blocks(false))?;
+        let of_tuned = summarise_blocks(&proof.blocks(true))?;
         let found = proof.results().first()?;
         let seen = |of: &BlockFigures, figure: Figure| match figure {
             Figure::Tail => of.tail_ns as f64,
@@ -367,9 +366,9 @@ impl TuneResult {
     }
 }
 
-/// Returns the medians of blocks, with their joint verdict on a purpose; `None` without any.
+/// Summarises blocks: medians of latencies, sums of counts, and the joint verdict; `None` without any.
 #[must_use]
-pub fn median_of(blocks: &[&BlockFigures]) -> Option<BlockFigures> {
+pub fn summarise_blocks(blocks: &[&BlockFigures]) -> Option<BlockFigures> {
     let middle = |of: fn(&BlockFigures) -> i64| {
         let mut values: Vec<i64> = blocks.iter().map(|block| of(block)).collect();
         values.sort_unstable();

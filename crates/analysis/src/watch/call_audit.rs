@@ -54,7 +54,7 @@ impl CallAudit {
         CallAudit { file_timer, open: None, since: BTreeMap::new(), calls: BTreeMap::new() }
     }
 
-    /// Processes the next event of the thread's own context.
+    /// Adds up calls and their times by the next event of the thread's own context.
     pub fn process_event(&mut self, event: &Event) {
         match &event.what {
             EventKind::SyscallEnter { call, number, .. } => {
@@ -91,7 +91,7 @@ impl CallAudit {
         self.since.clear();
     }
 
-    /// Notes that the loop has waited for its next activation: the wait, made by this call, does not count as its work.
+    /// Counts the calls since the last wait as the loop's work, without the wait itself, made by this call.
     pub fn note_wait(&mut self, wait: &Wait, number: i64) {
         let since = std::mem::take(&mut self.since);
         for (call, CallTotals { all: (times, ns), of_timers }) in since {
@@ -109,7 +109,7 @@ impl CallAudit {
         }
     }
 
-    /// Returns the calls, the one with the longest single call first; `name` returns a call's name.
+    /// Returns the 12 calls that took longest in one activation, the longest first; `name` returns a call's name.
     pub fn calls(&self, name: impl Fn(i64) -> String) -> Vec<CallCount> {
         let count = |(number, costs): (&i64, &CallCosts)| CallCount {
             number: *number,

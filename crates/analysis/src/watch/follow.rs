@@ -49,8 +49,8 @@ impl LoopFollower {
         Self::with_return_time(periodic_wait, 0)
     }
 
-    /// Creates a follower of a loop whose thread can read a clock `return_ns` after its return from the
-    /// kernel, where its starts count.
+    /// Creates a follower of a loop whose starts count `return_ns` after each return from the kernel. Then the thread
+    /// can read a clock.
     #[must_use]
     pub fn with_return_time(mut periodic_wait: PeriodicWait, return_ns: i64) -> Self {
         if periodic_wait.due == DueTimeSource::FittedGrid {
@@ -70,8 +70,7 @@ impl LoopFollower {
         }
     }
 
-    /// True if the thread asks for times at other distances than its period, or is woken at others: further waits are no
-    /// activations of this loop.
+    /// True if the thread has another period by now, or none: further waits are no activations of this loop.
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.unusual_intervals >= OTHER_PERIOD
@@ -95,7 +94,7 @@ impl LoopFollower {
         }
     }
 
-    /// Processes the next wait of the thread, and returns the activation that it completes.
+    /// Processes the next wait of the thread, and returns the activation that it completes, if any.
     ///
     /// An activation ends when its thread waits for the next one. Missed due times are known when that begins.
     pub fn process_wait(&mut self, wait: &Wait) -> Option<Activation> {
@@ -167,15 +166,16 @@ impl LoopFollower {
         }
     }
 
-    /// Ends the current activation and returns it; everything up to the next wait is unknown.
+    /// Ends the current activation, if any, and returns it; everything up to the next wait is unknown.
     pub fn end_activation(&mut self, end_ns: i64) -> Option<Activation> {
         let running = self.running.take()?;
         (self.before_gap, self.has_ended) = (Some(running), true);
         Some(Activation { end_ns: end_ns.max(running.start_ns), ..running })
     }
 
-    /// Returns the due time of a wait of a thread with its own timer. A late thread may ask for a past time,
-    /// which is on its grid, or for no time at all: then the next time of its grid is meant.
+    /// Returns the due time of a wait by an own timer, counting those caught up; `None` if the wait has none. A late
+    /// thread may ask for a past time, which is on its grid, or for no time at all: then the next time of its grid is
+    /// meant.
     fn own_timer_due_ns(&mut self, wait: &Wait) -> Option<i64> {
         let requested_ns = wait.due_ns?;
         let Some(before) = self.running.filter(|_| requested_ns <= wait.began_ns) else {
@@ -215,7 +215,7 @@ impl LoopFollower {
             if is_usual { self.unusual_intervals.saturating_sub(1) } else { self.unusual_intervals + 1 };
     }
 
-    /// Corrects the fitted grid by a start on it.
+    /// Takes a start on the fitted grid; the earliest of every 256 corrects it.
     fn correct_grid(&mut self, due_ns: i64, start_ns: i64) {
         let (starts, least_ns) = self.since_fitted;
         self.since_fitted = (starts + 1, least_ns.min(start_ns - due_ns));

@@ -128,7 +128,7 @@ fn explain_irregularity(waits: usize, groups: &BTreeMap<WaitKey, Vec<&Wait>>) ->
     woken.unwrap_or(NoPeriodicWait::Uneven(waits))
 }
 
-/// Returns the thread or interrupt that ended waits most often, if most did not end by a timer.
+/// Returns the thread or interrupt that ended waits most often; `None` if most ended by a timer.
 fn most_frequent_waker(passes: &[&Wait]) -> Option<Waker> {
     let mut counts: BTreeMap<Waker, usize> = BTreeMap::new();
     for waker in passes.iter().filter_map(|wait| wait.waker.filter(|waker| waker.is_other())) {
@@ -139,7 +139,7 @@ fn most_frequent_waker(passes: &[&Wait]) -> Option<Waker> {
     most.filter(|_| 2 * all > passes.len()).map(|(waker, _)| waker)
 }
 
-/// Returns the 5th and the 95th percentile of positive distances.
+/// Returns the 5th and the 95th percentile of the positive distances; `None` without any.
 fn central_range(distances: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
     let mut distances: Vec<i64> = distances.filter(|ns| *ns > 0).collect();
     distances.sort_unstable();
@@ -147,7 +147,7 @@ fn central_range(distances: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
     Some((distances[5 * last / 100], distances[95 * last / 100]))
 }
 
-/// Returns the range of a thread's timer intervals, if it leaves out times of its grid that had not passed.
+/// Returns the range of timer intervals as a reason, if a thread leaves out grid times that had not passed.
 fn left_out_interval_range(passes: &[&Wait], found: &PeriodicWait) -> Option<NoPeriodicWait> {
     // The kernel chooses the times of SCHED_DEADLINE: those it leaves out follow an overrun.
     let chooses = !matches!(found.waits, WaitKind::NanosleepRelative | WaitKind::Deadline);
@@ -168,8 +168,8 @@ fn left_out_interval_range(passes: &[&Wait], found: &PeriodicWait) -> Option<NoP
     Some(NoPeriodicWait::Several { shortest_ns, longest_ns })
 }
 
-/// Returns the number of grid times between two due times that had not passed when the thread asked for the
-/// second. It left them out on purpose, or they are not due times.
+/// Returns how many grid times between two due times had not passed when the thread asked for the second. It left them
+/// out on purpose, or they are not due times.
 pub(super) fn count_left_out(before_ns: i64, due_ns: i64, call_ns: i64, period_ns: f64) -> u64 {
     let between = (((due_ns - before_ns) as f64 / period_ns).round() as i64 - 1).max(0);
     let passed = ((call_ns - before_ns) as f64 / period_ns).floor() as i64;
@@ -263,7 +263,7 @@ fn asks_for_lengths(passes: &[&Wait]) -> bool {
     2 * width(lengths.collect()) < width(distances.collect())
 }
 
-/// Returns the median interval of a loop of relative sleeps, and the share of the intervals that are close to it.
+/// Recognises a loop of relative sleeps: median interval, and share of intervals close to it; `None` if irregular.
 fn fit_relative_sleeps(times: &[i64]) -> Option<(f64, f64)> {
     let mut distances: Vec<i64> =
         times.windows(2).map(|pair| pair[1] - pair[0]).filter(|ns| *ns > 0).collect();
@@ -294,6 +294,7 @@ struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
+    /// Finds the grid that most of these times are on; `None` if they have none.
     fn from_times(times: &'a [i64]) -> Option<Self> {
         let intervals = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|ns| *ns > 0);
         let mut intervals: Vec<i64> = intervals.collect();
@@ -326,8 +327,8 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// Finds the period of wake-ups by others, if nearly all intervals are one. A late start and those that waited behind it
-    /// count as one interval.
+    /// Finds the period of wake-ups by others; `None` unless nearly all intervals are one. A late start and those that
+    /// waited behind it count as one interval.
     fn from_woken(times: &'a [i64]) -> Option<Self> {
         let intervals: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         if intervals.len() < LEAST_PASSES - 1 {
@@ -366,8 +367,8 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Fits the line through times that are whole periods apart: its period and a point on it, by least squares
-/// without the times that were much later than most.
+/// Fits period and origin to times that are whole periods apart, by least squares. Times that were much later than most
+/// are left out.
 fn fit_period(times: &[i64], rough_ns: f64) -> (f64, f64) {
     let first = times.first().copied().unwrap_or(0);
     let mut points: Vec<(f64, f64)> = vec![(0.0, 0.0)];

@@ -31,8 +31,9 @@ struct Clock {
 }
 
 impl SystemState {
-    /// Notes the offset from CLOCK_REALTIME to CLOCK_MONOTONIC, read at `now_ns`, before the events until `complete_ns`
-    /// are taken; `was_set` is true if the kernel reports that the clock was set since the last reading.
+    /// Notes an offset from CLOCK_REALTIME to CLOCK_MONOTONIC, and whether that clock was set. It was read at `now_ns`,
+    /// before the events until `complete_ns` are taken; `was_set` is true if the kernel reports so since the last
+    /// reading.
     pub fn note_clock_reading(&mut self, to_monotonic_ns: i64, complete_ns: i64, now_ns: i64, was_set: bool) {
         let clock = &mut self.clock;
         let moved_ns = clock.to_monotonic_ns - to_monotonic_ns;
@@ -55,7 +56,7 @@ impl SystemState {
         (self.clock.steps, self.clock.moved_ns)
     }
 
-    /// Processes the next event of any processor.
+    /// Tracks the handlers on each processor by the next event.
     pub fn process_event(&mut self, event: &Event) {
         match &event.what {
             EventKind::HandlerEnter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
@@ -90,7 +91,7 @@ impl SystemState {
         realtime_ns.saturating_add(self.clock.to_monotonic_ns)
     }
 
-    pub(super) fn was_set_within(&self, from_ns: i64, to_ns: i64) -> bool {
+    pub(super) fn clock_was_set_within(&self, from_ns: i64, to_ns: i64) -> bool {
         self.clock.set.iter().any(|(from, to)| *from <= to_ns && from_ns <= *to)
     }
 }

@@ -166,8 +166,8 @@ impl WaitTracker {
         self.timers.clear();
     }
 
-    /// Processes the next event that concerns the thread ([`SystemState::threads_concerned`]), and returns the wait
-    /// after which the program is known to have gone on. `system` has processed the event before.
+    /// Processes the next event, and returns the wait after which the program is known to have gone on, if any. It
+    /// concerns the thread ([`SystemState::threads_concerned`]); `system` has processed it before.
     pub fn process_event(&mut self, event: &Event, system: &SystemState) -> Option<Wait> {
         match &event.what {
             EventKind::Waking { pid, .. } if *pid == self.pid => {
@@ -245,7 +245,7 @@ impl WaitTracker {
         None
     }
 
-    /// Notes that the thread has left its processor.
+    /// Notes that the thread has left its processor, and returns the wait that is over by then, if any.
     fn note_departure(&mut self, t_ns: i64, prev_state: PrevState) -> Option<Wait> {
         let returned = self.returned.as_mut()?;
         let wait = returned.wait?;
@@ -273,8 +273,8 @@ impl WaitTracker {
         }
     }
 
-    /// Closes the open call, which has returned, and returns its wait. A call that a signal interrupted is no wait,
-    /// unless the signal is what it waits for.
+    /// Closes the open call, which has returned, and returns its wait; `None` if it was none. A call that a signal
+    /// interrupted is no wait, unless the signal is what it waits for.
     fn finished_wait(&mut self, event: &Event, system: &SystemState, is_interrupted: bool) -> Option<Wait> {
         let open = self.open.take()?;
         if !can_wait(open.call) {
@@ -306,7 +306,7 @@ impl WaitTracker {
             due_ns: timer.map(|timer| timer.due_ns(system)),
             waker: open.waker,
             on_realtime,
-            clock_was_set: on_realtime && system.was_set_within(open.began_ns, event.t_ns),
+            clock_was_set: on_realtime && system.clock_was_set_within(open.began_ns, event.t_ns),
         })
     }
 

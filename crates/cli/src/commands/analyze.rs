@@ -50,7 +50,7 @@ fn section_parser() -> impl TypedValueParser<Value = Sections> {
     })
 }
 
-/// Analyses each file.
+/// Analyses each file and prints the result, of many files a list of their verdicts, too.
 pub fn execute(args: &Args) -> CommandResult {
     let mut sections: Vec<AnalysisSection> = Vec::new();
     for part in args.sections.iter().copied().flatten() {

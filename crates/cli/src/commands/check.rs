@@ -25,7 +25,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Reads the machine's facts and judges them. Changes nothing.
+/// Judges the machine's settings and prints that, or a script that mends them. Changes nothing.
 pub fn execute(args: &Args) -> CommandResult {
     let facts = facts::read(&Root::system());
     let cpus = match &args.cpus {

@@ -62,7 +62,7 @@ enum Preset {
     Twente,
 }
 
-/// Compares the runs, task by task.
+/// Compares the runs, task by task, and prints the result; writes it as JUnit on request.
 pub fn execute(args: &Args) -> CommandResult {
     if args.align {
         return align_with_capture(args);

@@ -39,7 +39,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Measures and prints.
+/// Measures the wake-up methods in turns and prints their comparison.
 pub fn execute(args: &Args) -> CommandResult {
     if args.duration <= 0 {
         return Err(

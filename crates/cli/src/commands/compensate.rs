@@ -89,7 +89,7 @@ impl Args {
         }
     }
 
-    /// The run file of one of the two ways.
+    /// Path of the run file of one way, `uncompensated` or `compensated`.
     fn run_file(&self, way: &str) -> PathBuf {
         let stem = self.output.clone().unwrap_or_else(|| host::default_file_name(&host::now_utc(), ""));
         let stem =
@@ -111,7 +111,7 @@ impl Args {
     }
 }
 
-/// Measures, recommends and proves.
+/// Finds how early to wake, proves it by measuring without and with it, and prints the result.
 pub fn execute(args: &Args) -> CommandResult {
     let (task, plan) = (args.task_spec()?, args.plan());
     args.check_options(&task, &plan)?;

@@ -15,7 +15,7 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints them for the definition of all commands.
+/// Prints the shell's completion script for all commands.
 pub fn execute(args: &Args, mut command: Command) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "jitterlab", &mut script);

@@ -51,7 +51,7 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(each).try_map(|word| word.parse::<Format>())
 }
 
-/// Opens the run and writes it out.
+/// Writes the run to a file in another format, and prints what was written.
 pub fn execute(args: &Args) -> CommandResult {
     let Args { format, output, .. } = args;
     output::check_not_input(output, std::slice::from_ref(&args.file))?;
@@ -68,7 +68,7 @@ pub fn execute(args: &Args) -> CommandResult {
 }
 
 impl Args {
-    /// Questions for the format, beyond the data of the run.
+    /// Purpose, requirements and drive for the export; refuses those that its format does not take.
     fn export_options(&self) -> Result<ExportOptions, Error> {
         let decides = self.wanted.purpose.is_some() || !self.requirements.is_empty();
         for (option, given, taken) in [

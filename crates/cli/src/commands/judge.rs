@@ -22,7 +22,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Judges the number.
+/// Judges a largest lateness that is given as a number, without a run, and prints the verdict.
 pub fn execute(args: &Args) -> CommandResult {
     let judged = JudgedNumber::new(args.late, args.purpose.purpose)?;
     Ok(Status::from_fitness(args.output.show(&judged)?))

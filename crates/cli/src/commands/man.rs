@@ -22,7 +22,7 @@ pub struct Args {
     directory: Option<PathBuf>,
 }
 
-/// Prints or writes it from the definition of all commands.
+/// Shows the manual page, or writes those of all commands into a directory.
 pub fn execute(args: &Args, mut command: Command) -> CommandResult {
     command.build();
     match &args.directory {

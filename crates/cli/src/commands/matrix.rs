@@ -76,7 +76,7 @@ impl Args {
         }
     }
 
-    /// The index of this matrix: the one in the directory, or a new one.
+    /// The index in the directory, or a new one with its plan; prints which CPUs were chosen.
     fn existing_or_new_index(&self, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
         if let Some(index) = matrix::read_index(&self.output)? {
             return Ok(index);

@@ -28,7 +28,7 @@ pub mod tune;
 pub mod watch;
 pub mod why;
 
-/// Without a command: the usual things to do.
+/// Prints the usual commands, for a call without one.
 pub fn print_first_steps() -> CommandResult {
     let usual = || wrap::break_long_lines(jitterlab_report::usage_hints::USUAL_COMMANDS) + "\n";
     output::print(&wrap::with_columns(output::terminal_columns(), usual))?;

@@ -38,7 +38,7 @@ pub struct Args {
     run: RunArgs,
 }
 
-/// Reads the runs and draws.
+/// Draws a figure of the runs, into a file or in characters on the terminal.
 pub fn execute(args: &Args) -> CommandResult {
     let Some(path) = &args.output else {
         let Inputs { runs, documents } = inputs::read(&args.files, &args.run)?;

@@ -42,7 +42,7 @@ pub fn execute(args: &Args) -> CommandResult {
         match recovered {
             Ok(run) => {
                 whole &= run.skipped.is_empty();
-                output::print(&describe(&run))?;
+                output::print(&recovered_text(&run))?;
             }
             Err(error) => {
                 if let Some(before) = failed.replace(error) {
@@ -58,7 +58,7 @@ pub fn execute(args: &Args) -> CommandResult {
     }
 }
 
-fn describe(run: &FinishedRun) -> String {
+fn recovered_text(run: &FinishedRun) -> String {
     let damaged: Vec<Warning> = run.skipped.iter().map(|part| part.warning()).collect();
     recovery::recovery_text(&run.path, run.rows, run.bytes, &damaged, run.journal.as_deref())
 }

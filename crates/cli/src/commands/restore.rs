@@ -39,7 +39,7 @@ pub fn execute(args: &Args) -> CommandResult {
     Ok(if complete { Status::Fine } else { Status::CouldNotMeasure })
 }
 
-/// Reports, in any command, that a killed one has left this machine changed.
+/// Prints a hint if a killed command has left this machine changed.
 pub fn print_restore_hint() {
     let left = unrestored_processes(&Root::system());
     if !left.is_empty() {

@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Measures once, showing how it goes.
+    /// Measures once and shows the progress; records into `writer`, if any.
     fn measure(
         &self,
         measurement: Measurement,
@@ -45,7 +45,7 @@ impl Args {
     }
 }
 
-/// Measures and reports.
+/// Measures and records a run, on request also one without isolation first, and prints the result.
 pub fn execute(args: &Args) -> CommandResult {
     if args.measure.asks_for_loads() {
         let presets = load::PRESETS.iter().map(|preset| (preset.name, preset.loads));
@@ -64,7 +64,7 @@ pub fn execute(args: &Args) -> CommandResult {
     }
     let mut measurement = Measurement::prepare(request)?;
     measurement.add_labels(args.record.labels());
-    let writer = args.record.writer(measurement.info())?;
+    let writer = args.record.create_writer(measurement.info())?;
     args.record.note_unless_quiet(|| jitterlab_report::run::announcement(measurement.info()));
     let RecordedRun { run, closed } = args.measure(measurement, writer, &interrupted)?;
     let result = MeasuredRun { without_isolation, ..run.with_verdict_for(args.wanted.purpose) };

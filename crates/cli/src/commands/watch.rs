@@ -58,7 +58,7 @@ impl Args {
     }
 }
 
-/// Finds the threads, watches and reports.
+/// Finds the periodic threads of a program, records their starts, and prints the result.
 pub fn execute(args: &Args) -> CommandResult {
     let interrupted = interrupt::listen_for_interrupt()?;
     let request = WatchRequest {
@@ -67,11 +67,11 @@ pub fn execute(args: &Args) -> CommandResult {
         duration_ns: Some(args.duration),
         command: std::env::args().collect(),
     };
-    let mut found = ThreadWatch::find(&request, &interrupted)?;
+    let mut found = ThreadWatch::start(&request, &interrupted)?;
     let specs: Vec<_> = found.info().tasks.iter().map(|task| task.spec.clone()).collect();
     found.set_keep(args.keep.unwrap_or_else(|| host::default_keep(&specs, Some(args.duration))));
     found.add_labels(args.record.labels());
-    let writer = args.record.writer(found.info())?;
+    let writer = args.record.create_writer(found.info())?;
     args.record.note_unless_quiet(|| jitterlab_report::run::found_threads_text(found.info()));
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());
     progress.purpose = args.wanted.purpose;

@@ -42,7 +42,7 @@ enum Export {
 /// Activations that are listed one by one.
 const LISTED: usize = 10;
 
-/// Prints the causes of late activations.
+/// Prints the causes of late activations, or writes the traces around them in another format.
 pub fn execute(args: &Args) -> CommandResult {
     let run = args.run.open(&args.file)?;
     if let Some(export) = args.export {

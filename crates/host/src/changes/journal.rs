@@ -80,7 +80,8 @@ pub(crate) fn other_active_journals(root: &Root) -> Vec<OtherJournal> {
     active_journals(root).into_iter().filter(|one| one.process != own).collect()
 }
 
-/// Reads a journal. The last line may be half written; its change was not made then.
+/// Reads a journal; `None` if it has no owner. Its last line may be half written; its change was not made
+/// then.
 fn read_journal(path: &Path) -> Option<OtherJournal> {
     let text = fs::read_to_string(path).ok()?;
     let mut changes = text.lines().map_while(|line| serde_json::from_slice(line.as_bytes()).ok());
@@ -112,7 +113,7 @@ impl Journal {
         let mut journal =
             Journal { root: root.clone(), path: path.clone(), file, changes: Vec::new(), others };
         let owner = Change::Owner { process: Thread::own_first_thread(), cpus: cpus.clone() };
-        journal.note(owner).map_err(|error| (path, error))?;
+        journal.append_change(owner).map_err(|error| (path, error))?;
         Ok(journal)
     }
 
@@ -125,7 +126,7 @@ impl Journal {
         &self.others
     }
 
-    fn note(&mut self, change: Change) -> io::Result<()> {
+    fn append_change(&mut self, change: Change) -> io::Result<()> {
         let line = serde_json::to_string(&change).map_err(io::Error::other)? + "\n";
         self.file.write_all(line.as_bytes())?;
         self.changes.push(change);
@@ -134,24 +135,24 @@ impl Journal {
 
     /// Notes a change, makes it, and notes if that was refused.
     fn make_change(&mut self, change: Change, action: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        self.note(change)?;
+        self.append_change(change)?;
         action().inspect_err(|_| {
             // If even this cannot be written, undoing a change that was not made does no harm.
-            let _ = self.note(Change::Refused);
+            let _ = self.append_change(Change::Refused);
         })
     }
 
-    /// Change of the same target in the journal of another active isolation, which has the original value.
+    /// Another active isolation's change of the same target, which has the original value, if there is one.
     fn change_of_other(&self, change: &Change) -> Option<&Change> {
         self.others.iter().flat_map(|other| &other.changes).find(|other| other.has_same_target(change))
     }
 
-    /// The change with the value before any isolation in place of its own.
-    fn original(&self, change: Change) -> Change {
+    /// This change, or another isolation's of the same target, which has the original value.
+    fn with_original_value(&self, change: Change) -> Change {
         self.change_of_other(&change).cloned().unwrap_or(change)
     }
 
-    /// Content of a file of the kernel before any isolation.
+    /// Chosen value in a file of the kernel before any isolation; `None` if it cannot be read.
     pub(crate) fn original_text(&self, name: &str) -> Option<String> {
         let file = self.root.path(name);
         match self.change_of_other(&Change::Value { file: file.clone(), before: String::new() }) {
@@ -184,19 +185,19 @@ impl Journal {
         self.make_change(Change::Affinity { thread: thread.clone(), before }, || thread.bind(cpus))
     }
 
-    /// Sets the policy of a thread.
+    /// Notes and sets the scheduling policy of a thread.
     pub(crate) fn set_policy(&mut self, thread: &Thread, policy: Policy) -> io::Result<()> {
         let Some(now) = thread.policy() else { return Ok(()) };
-        let change = self.original(Change::Policy { thread: thread.clone(), before: now });
+        let change = self.with_original_value(Change::Policy { thread: thread.clone(), before: now });
         self.make_change(change, || thread.set_policy(policy))
     }
 
     /// Notes the CPUs of a thread that is about to lose some in another way.
     pub(crate) fn note_cpus(&mut self, thread: Thread, before: CpuSet) -> io::Result<()> {
-        self.note(Change::Affinity { thread, before })
+        self.append_change(Change::Affinity { thread, before })
     }
 
-    /// Makes a control group below `parent`.
+    /// Notes and makes a control group below `parent`; returns its folder.
     pub(crate) fn make_group(&mut self, parent: &str, name: &str) -> io::Result<PathBuf> {
         let (folder, above) =
             (self.root.path(parent).join(name), self.root.path(parent).join("cgroup.procs"));
@@ -213,12 +214,11 @@ impl Journal {
     /// Moves a process from one control group to another; both are given by their files of processes.
     pub(crate) fn move_process(&mut self, process: Thread, from: &Path, to: &Path) -> io::Result<()> {
         let id = process.id.to_string();
-        let change = self.original(Change::Member { process, group: from.into() });
+        let change = self.with_original_value(Change::Member { process, group: from.into() });
         self.make_change(change, || write_file(to, &id))
     }
 
-    /// Undoes every change, latest first, except those that another isolation needs as well, which undoes
-    /// them when it ends. Returns the failures.
+    /// Undoes every change that no other isolation needs, removes the journal, and returns the failures.
     pub(crate) fn undo(&mut self) -> Vec<String> {
         if self.changes.is_empty() {
             return Vec::new();
@@ -250,6 +250,7 @@ fn write_file(file: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(file)?.write_all(text.as_bytes())
 }
 
+/// Undoes changes, latest first, but refused ones and those that `others` need; returns the failures.
 fn undo_changes(changes: Vec<Change>, others: &[OtherJournal]) -> Vec<String> {
     let needed = |change: &Change| {
         others.iter().flat_map(|other| &other.changes).any(|other| other.has_same_target(change))
@@ -290,14 +291,13 @@ fn undo_change(change: Change) -> Result<(), String> {
                 .map_err(|error| format!("{} to {}: {error}", process.name, group.display()))
         }
         Change::Affinity { .. } | Change::Policy { .. } | Change::Member { .. } => Ok(()),
-        Change::Group { folder, above } => {
-            remove_group(&folder, &above).map_err(|error| format!("removal of {}: {error}", folder.display()))
-        }
+        Change::Group { folder, above } => empty_and_remove_group(&folder, &above)
+            .map_err(|error| format!("removal of {}: {error}", folder.display())),
     }
 }
 
-/// Gives a group that had no CPU limit all CPUs of the group above, which is the same; `None` for other files. Some
-/// kernels (6.1 among them) do not remove the limit of a group that has members.
+/// Gives a group without a CPU limit all CPUs of the group above; `None` for other files. Some kernels (6.1
+/// among them) do not remove the limit of a group that has members.
 pub(crate) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
     if !before.trim().is_empty() || file.file_name()? != "cpuset.cpus" {
         return None;
@@ -310,7 +310,7 @@ pub(crate) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
 /// A process that ends has ended by then.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
+fn empty_and_remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     if !folder.exists() {
         return Ok(());
     }
@@ -343,7 +343,7 @@ pub struct RestoredProcess {
     pub problems: Vec<String>,
 }
 
-/// Undoes the changes of ended processes. Without permission for it, nothing is undone.
+/// Undoes the changes of ended processes, and lists what was undone: nothing without permission for it.
 pub fn restore(root: &Root) -> Vec<RestoredProcess> {
     // Who was killed before its first change has left no journal, but perhaps the folder for it.
     if !ChangeLock::journal_folder_exists(root) && unrestored_processes(root).is_empty() {
@@ -378,7 +378,7 @@ pub(crate) fn restore_in(lock: &ChangeLock, root: &Root) -> Vec<RestoredProcess>
     restored
 }
 
-/// True if no living jitterlab has this number and could own a control group.
+/// True if no living jitterlab has this number and could own a control group; false for this process.
 fn is_dead(root: &Root, process: u32) -> bool {
     let lives = || Thread::find(process).is_some_and(|thread| thread.name.starts_with("jitterlab"));
     process != std::process::id()

@@ -16,8 +16,8 @@ pub(super) use other_instances::{
 };
 pub(super) use thread::{Thread, may_be_delayed, other_processes, threads_of_process};
 
-/// Takes the lock to change something for these CPUs, and a journal for it, after the changes of a crashed
-/// run were undone. Refuses if a `wanted` process is another jitterlab that measures there.
+/// Takes the lock for changes on these CPUs, undoes those of crashed runs, and begins a journal. Refuses if a
+/// `wanted` process is another jitterlab that measures there.
 pub(super) fn open_journal(
     root: &Root,
     cpus: &CpuSet,

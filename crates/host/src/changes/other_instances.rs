@@ -28,7 +28,7 @@ pub(crate) struct ChangeLock {
 }
 
 impl ChangeLock {
-    /// Waits for the lock, and makes the folder of journals.
+    /// Waits for the lock, 20 s at most, and makes the folder of journals.
     pub(crate) fn take(root: &Root) -> io::Result<ChangeLock> {
         let folder = root.path(FOLDER);
         let file = folder.join(LOCK_FILE);
@@ -122,7 +122,7 @@ const MEASURERS: [&str; 6] = [
     "jitterlab-papers",
 ];
 
-/// Finds another jitterlab that measures on these CPUs, with all CPUs that its measuring threads are bound to.
+/// Another jitterlab's process that measures on these CPUs, and all CPUs it measures on; `None` if none does.
 pub(crate) fn other_measurement_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<(u32, CpuSet)> {
     let is_jitterlab = |pid: &u32| {
         let exe = fs::read_link(format!("/proc/{pid}/exe")).ok();
@@ -135,7 +135,7 @@ pub(crate) fn other_measurement_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) 
     others.map(|process| (process, bound_cpus(process))).find(|(_, bound)| bound.overlaps(cpus))
 }
 
-/// CPUs of a process's real-time threads, and of threads bound to a single CPU other than that of its first thread.
+/// CPUs of a process's real-time threads, and of those bound to one CPU other than its first thread's.
 fn bound_cpus(process: u32) -> CpuSet {
     let first = Thread::find(process).and_then(|thread| thread.cpus());
     let alone = |cpus: &CpuSet| cpus.len() == 1 && first.as_ref() != Some(cpus);

@@ -31,7 +31,7 @@ impl Thread {
         Thread::find(id).unwrap_or(Thread { id, started: 0, name: "jitterlab".into(), kernel: false })
     }
 
-    /// Finds the thread of this number.
+    /// Finds the thread of this number; `None` if there is none.
     pub(crate) fn find(id: u32) -> Option<Thread> {
         let stat = Stat::from_number(id)?;
         Some(Thread { id, started: stat.number_field(22)?, kernel: stat.is_kernel_thread(), name: stat.name })

@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "smi", scope: Scope::Kernel, ruling: check_smi },
 ];
 
-/// CPUs that an interrupt goes to, as far as known.
+/// CPUs that an interrupt goes to, else those it may go to; `None` if unknown.
 fn target_cpus(line: &Interrupt) -> Option<&CpuSet> {
     line.effective.as_ref().filter(|set| !set.is_empty()).or(line.affinity.as_ref())
 }

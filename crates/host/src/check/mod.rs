@@ -186,8 +186,7 @@ pub fn check(facts: &SystemFacts, cpus: &CpuSet) -> CheckReport {
     }
 }
 
-/// Checks the machine of a run as it was before it, for the processors its tasks ran on; `None` where the run does not
-/// describe it.
+/// Checks the machine of a run as it was before it, for its tasks' CPUs; `None` if not described.
 pub fn check_run(info: &RunInfo) -> Option<CheckReport> {
     let facts = info.facts_before.as_ref()?;
     let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
@@ -195,6 +194,7 @@ pub fn check_run(info: &RunInfo) -> Option<CheckReport> {
     Some(check(facts, &if used.is_empty() { cpus_to_check(facts) } else { used }))
 }
 
+/// Outcome of a rule; remedies that are out of a guest's or container's reach become the host's.
 fn apply_rule(topic: &str, rule: &Rule, context: &CheckContext<'_>) -> Check {
     let mut ruling = (rule.ruling)(context).with("cpus", context.cpus);
     match rule.scope {

@@ -29,8 +29,7 @@ fn add_engine_option(ruling: Ruling, s: &CheckContext<'_>) -> Ruling {
     ruling.with("engine", engine).advise(Host, "docker")
 }
 
-/// Adds the ways to get a limit: by a capability or a line for the user, in a container from the user who
-/// starts it.
+/// Advises how to raise a limit: a capability, a line for the user, or an option of the container engine.
 fn add_limit_remedies(ruling: Ruling, s: &CheckContext<'_>) -> Ruling {
     if s.facts.virtualisation.container.is_some() {
         return add_engine_option(ruling, s);

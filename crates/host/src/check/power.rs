@@ -92,7 +92,7 @@ fn check_energy_preference(s: &CheckContext<'_>) -> Ruling {
     }
 }
 
-/// The idle states a CPU can really be in: not disabled, and within the latency anyone allows, as far as that is known.
+/// Idle states that a CPU can be in: not disabled, and within the exit latency that is allowed.
 fn reachable_idle_states<'a>(s: &'a CheckContext<'_>, cpu: &'a Cpu) -> impl Iterator<Item = &'a IdleState> {
     let limit = s.facts.power.dma_latency_us.into_iter().chain(cpu.resume_latency_limit_us).min();
     cpu.idle_states

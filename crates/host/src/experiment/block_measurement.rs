@@ -66,7 +66,7 @@ struct KeptBlock {
 }
 
 impl Block {
-    /// The block as the analysis sees it.
+    /// Counters and activations of the block, as the analysis takes them.
     pub fn view(&self, period_ns: i64) -> BlockView<'_> {
         BlockView { period_ns, result: &self.result, activations: &self.activations }
     }
@@ -85,8 +85,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(10);
 const MAX_ACTIVATIONS: u64 = 1 << 20;
 
 impl<'e, 'a> TaskMeasurer<'e, 'a> {
-    /// Reads the machine's facts, chooses the task's unspecified settings, and moves the calling thread off the
-    /// measured processor if there is another.
+    /// Reads the machine's facts, chooses open settings, and moves the calling thread off the task's CPU.
     pub fn prepare(
         spec: TaskSpec,
         dma_latency: DmaLatency,
@@ -130,7 +129,7 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
         self.experiment.begin_step(step);
     }
 
-    pub fn with_compensation(&self, compensate: Compensation) -> TaskSpec {
+    pub fn spec_with_compensation(&self, compensate: Compensation) -> TaskSpec {
         TaskSpec { compensate, ..self.spec.clone() }
     }
 
@@ -149,7 +148,7 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
         Ok(Some(Block { activations, ..block }))
     }
 
-    /// Measures one block to its end.
+    /// Measures one block to its end; an interruption or overload is an error.
     pub fn measure_whole_block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, Error> {
         let block = self.measure(spec, length_ns)?.ok_or_else(stopped_too_early)?;
         match &block.overload {
@@ -160,8 +159,8 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
         }
     }
 
-    /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that changes of the machine
-    /// meet all of them. Interrupted, it returns the whole rounds until then.
+    /// Measures several tasks in turns (A B C, A B C), `rounds` times; returns the whole rounds of each task.
+    /// So changes of the machine meet all of them.
     pub fn measure_in_turns(
         &mut self,
         specs: &[TaskSpec],
@@ -238,7 +237,7 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
         (info, rows)
     }
 
-    /// Writes the blocks of one task as one run file.
+    /// Writes the blocks of one task as one run file; returns its path.
     pub fn save_blocks(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
         /// Small enough that the disk does not seem too slow.
         const BATCH: usize = 1 << 14;
@@ -250,8 +249,8 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
         Ok(writer.finish(info)?.path)
     }
 
-    /// Reads the clock again and again on the measured processor, under the task's policy: the distances of
-    /// neighbouring readings. No start of a task can be known better than that.
+    /// Distances of successive readings of the clock on the measured processor, under the task's policy. No
+    /// start of a task can be known better than that.
     pub fn measure_clock_floor(&self) -> Result<Distribution, Error> {
         const READINGS: usize = 100_000;
         let spec = &self.spec;

@@ -56,8 +56,7 @@ struct Sample {
 }
 
 impl CompensationPlan {
-    /// Time for which latencies of early sleeps are measured with each method, in ns: half of the compensated
-    /// task's time in the proof.
+    /// Time for which each method is measured before the proof, in ns: half of the compensated task's in it.
     fn sample_ns(&self) -> i64 {
         self.rounds as i64 * self.turn_ns / 2
     }
@@ -105,7 +104,7 @@ impl CompensationPlan {
 
         bench.begin_step(TrialStep::Proof);
         let margin_ns = candidates[chosen].choice.margin_ns;
-        let ways = [bench.spec.clone(), bench.with_compensation(Compensation::Margin { margin_ns })];
+        let ways = [bench.spec.clone(), bench.spec_with_compensation(Compensation::Margin { margin_ns })];
         let before = bench.read_facts();
         let proven = bench.measure_in_turns(&ways, self.rounds, self.turn_ns)?;
         let after = bench.read_facts();
@@ -138,7 +137,7 @@ impl CompensationPlan {
         })
     }
 
-    /// Latencies of early sleeps, which are those of the uncompensated task, for each wake-up method.
+    /// Measures blocks of the uncompensated task with each wake-up method, in turns.
     fn measure_samples(&self, bench: &mut TaskMeasurer<'_, '_>) -> Result<Vec<Sample>, Error> {
         bench.begin_step(TrialStep::EarlySleeps {
             methods: self.methods.len(),
@@ -167,17 +166,17 @@ impl CompensationPlan {
     }
 }
 
-/// The margins that fit into a period.
+/// The margins to try, in ns: those below half a period.
 fn margins_ns(period_ns: i64) -> impl Iterator<Item = i64> {
     MARGINS_NS.into_iter().filter(move |margin_ns| *margin_ns < period_ns / 2)
 }
 
-/// Latency above which a start counts as late: some readings of the clock.
+/// Latency above which a start counts as late, in ns: three times the median clock reading.
 pub fn lateness_threshold_ns(clock_floor: &Statistics) -> i64 {
     LATE_READINGS * clock_floor.at(P50).exactly().unwrap_or(1).max(1)
 }
 
-/// Measures the processor time of a wake-up: of the uncompensated task, and of one that only wakes, often.
+/// Processor time of a wake-up: in the `plain` blocks, and measured at up to ten times the task's rate.
 pub fn measure_service_time(bench: &mut TaskMeasurer<'_, '_>, plain: &[Block]) -> Result<ServiceTime, Error> {
     let period_ns = bench.spec.period_ns;
     let often_every_ns = (period_ns / OFTEN).max(SHORTEST_NS).min(period_ns);
@@ -188,7 +187,7 @@ pub fn measure_service_time(bench: &mut TaskMeasurer<'_, '_>, plain: &[Block]) -
         .ok_or_else(|| Error::not_measured("this system does not count a thread's processor time"))
 }
 
-/// Periods A of early wake-ups for the load curve.
+/// Periods of early wake-ups for the load curve, in ns: fractions of the task's period.
 fn early_wake_periods_ns(period_ns: i64) -> impl Iterator<Item = i64> {
     WAKE_UPS.iter().map(move |n| period_ns / n).filter(|every_ns| *every_ns >= SHORTEST_NS)
 }
@@ -204,7 +203,7 @@ pub fn measure_load_curve(
     let uncompensated = uncompensated / plain.len().max(1) as f64;
     let (mut points, mut missing) = (Vec::new(), Vec::new());
     for every_ns in early_wake_periods_ns(period_ns) {
-        let spec = bench.with_compensation(Compensation::Repeat { every_ns });
+        let spec = bench.spec_with_compensation(Compensation::Repeat { every_ns });
         let block = bench.measure(&spec, POINT_NS)?.ok_or_else(stopped_too_early)?;
         match block.overload {
             Some(overload) => missing.push(TrialNote::NoLoadPoint { every_ns, overload }),
@@ -227,7 +226,8 @@ fn measure_polling(bench: &mut TaskMeasurer<'_, '_>, tolerance_ns: i64) -> Resul
     let period_ns = bench.spec.period_ns;
     let mut ways = vec![bench.spec.clone()];
     ways.extend(
-        margins_ns(period_ns).map(|margin_ns| bench.with_compensation(Compensation::Margin { margin_ns })),
+        margins_ns(period_ns)
+            .map(|margin_ns| bench.spec_with_compensation(Compensation::Margin { margin_ns })),
     );
     let turns = bench.measure_all_in_turns(&ways, MARGIN_TURNS, TURN_NS)?;
     let latencies = latency_distribution(&Block::views(period_ns, &turns[0]));

@@ -65,7 +65,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// True if parts can be kept.
-    pub fn is_kept(&self) -> bool {
+    pub fn keeps_parts(&self) -> bool {
         self.kept.parts.path().is_some()
     }
 
@@ -74,8 +74,8 @@ impl<'a> Experiment<'a> {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Returns the next part: one kept by an earlier call, or else one that is measured now and kept. `None`
-    /// if it was interrupted: the result of that part, an error included, is dropped.
+    /// Returns the next part, kept by an earlier call or measured now and kept; `None` if it was interrupted.
+    /// The result of an interrupted part, an error included, is dropped.
     pub fn next_part<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<T, E>,
@@ -125,8 +125,7 @@ pub struct KeptParts {
 }
 
 impl KeptParts {
-    /// Removes the kept parts if everything was measured and shown (`complete`), else returns the number of
-    /// parts that stay.
+    /// Removes the kept parts if everything was measured and shown (`complete`); else returns their number.
     ///
     /// # Errors
     /// The kept parts cannot be removed, or not all could be kept.

@@ -176,6 +176,7 @@ fn cell_file_name(cell: usize) -> String {
     format!("cell-{cell:04}.parquet")
 }
 
+/// Measures a cell into its run file in the folder.
 fn measure_cell(
     index: &MatrixIndex,
     number: usize,

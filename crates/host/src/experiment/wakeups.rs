@@ -6,9 +6,9 @@ use jitterlab_model::{Compensation, Error, Policy, TaskSpec, WakeMethod};
 
 use super::block_measurement::{Block, TaskMeasurer};
 
-/// The task in each way to wait that is to be tried, with its name: those of these parts of a task
-/// (`wake=timerfd,clock=realtime`); without any, the task's own method or, where it leaves it open, every method of Linux,
-/// each also with the task's compensation as far as it can be compensated.
+/// The task with each way to wait to try, named: the given `parts`, or the wake-up methods. Parts are those
+/// of a task (`wake=timerfd,clock=realtime`). Without any: the task's own method or, where it leaves it open,
+/// every method of Linux, each also with the task's compensation as far as it can be compensated.
 pub fn wake_up_variants(
     task: &TaskSpec,
     wake: Option<WakeMethod>,
@@ -45,9 +45,9 @@ pub fn wake_up_variants(
     Ok(all)
 }
 
-/// Adds a runtime to a task whose method the kernel releases under SCHED_DEADLINE; such a thread is bound to
-/// no processor. A tenth of the period is plenty for a task, not below the kernel's minimum, and half of it
-/// for polling as well.
+/// Gives a task a SCHED_DEADLINE runtime if its wake-up method needs it, and then binds it to no processor. A
+/// tenth of the period is plenty for a task, not below the kernel's minimum, and half of it for polling as
+/// well.
 fn with_deadline_runtime(task: TaskSpec) -> TaskSpec {
     let is_deadline = |policy| matches!(policy, Some(Policy::Deadline { .. }));
     let parts = if task.compensate == Compensation::None { 10 } else { 2 };

@@ -4,12 +4,12 @@ use jitterlab_model::facts::Devices;
 
 use super::Root;
 
-pub(super) fn devices(root: &Root) -> Devices {
+pub(super) fn read_devices(root: &Root) -> Devices {
     Devices { graphics: graphics_drivers(root), translated: translated_group_count(root) }
 }
 
-/// Drivers of the graphics cards (`card0`; `card0-HDMI-A-1` is one of its connectors), and NVIDIA's own, which may do without
-/// such a card.
+/// Drivers of the graphics cards, and NVIDIA's own without a card; `None` if this cannot be known. `card0` is
+/// a card, `card0-HDMI-A-1` one of its connectors.
 fn graphics_drivers(root: &Root) -> Option<Vec<String>> {
     const CLASS: &str = "sys/class";
     let number = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
@@ -24,7 +24,7 @@ fn graphics_drivers(root: &Root) -> Option<Vec<String>> {
     (root.exists(CLASS) || !drivers.is_empty()).then_some(drivers)
 }
 
-/// Number of the groups that the kernel translates (`DMA`, `DMA-FQ`), not of those that reach memory directly (`identity`).
+/// Number of IOMMU groups that the kernel translates (`DMA`, `DMA-FQ`); `None` without an IOMMU.
 fn translated_group_count(root: &Root) -> Option<u64> {
     const GROUPS: &str = "sys/kernel/iommu_groups";
     let is_translated = |group: &String| {

@@ -7,7 +7,7 @@ use jitterlab_model::facts::{Interrupt, Interrupts};
 
 use super::Root;
 
-pub(super) fn interrupts(root: &Root) -> Interrupts {
+pub(super) fn read_interrupts(root: &Root) -> Interrupts {
     let table = root.text("proc/interrupts").unwrap_or_default();
     let mut lines = parse(&table);
     for line in lines.iter_mut().filter(|line| line.is_device()) {

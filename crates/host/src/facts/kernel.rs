@@ -42,7 +42,7 @@ const OPTIONS: &[&str] = &[
     "EVL",
 ];
 
-pub(super) fn kernel(root: &Root) -> Kernel {
+pub(super) fn read_kernel(root: &Root) -> Kernel {
     let release = root.nonempty_text("proc/sys/kernel/osrelease");
     let version = root.nonempty_text("proc/sys/kernel/version");
     let command_line = root.text("proc/cmdline");
@@ -83,7 +83,7 @@ fn architecture(root: &Root) -> Option<String> {
     })
 }
 
-/// The configuration, from `/boot` as plain text or from the kernel itself.
+/// Timing options of the kernel's configuration, from `/boot` or the kernel; `None` if unreadable.
 fn options(root: &Root, release: &str) -> Option<BTreeMap<String, String>> {
     let text = root
         .text(&format!("boot/config-{release}"))
@@ -101,7 +101,7 @@ fn options(root: &Root, release: &str) -> Option<BTreeMap<String, String>> {
     Some(set.collect())
 }
 
-/// True if the preemption switch in debugfs opens, false if not (a locked-down kernel); `None` if this process may not look.
+/// True if the preemption switch in debugfs opens, false if not; `None` if this process may not look.
 fn preemption_switch(root: &Root) -> Option<bool> {
     if !root.exists("sys/kernel") {
         return None;
@@ -114,6 +114,7 @@ fn preemption_switch(root: &Root) -> Option<bool> {
     }
 }
 
+/// True if the preemption model can be chosen at boot or later; `None` without a kernel version.
 fn preemption_dynamic(root: &Root, kernel: &Kernel) -> Option<bool> {
     if root.exists(PREEMPTION_SWITCH) {
         return Some(true);
@@ -122,7 +123,7 @@ fn preemption_dynamic(root: &Root, kernel: &Kernel) -> Option<bool> {
     Some(version.contains("PREEMPT_DYNAMIC") || kernel.options.contains_key("PREEMPT_DYNAMIC"))
 }
 
-/// The preemption model: the kernel's own word first, then its version, then its command line and configuration.
+/// The preemption model by the kernel's own word, version, command line or configuration, if one has it.
 fn preemption(root: &Root, kernel: &Kernel) -> Option<Preemption> {
     let version = kernel.version.as_deref().unwrap_or("");
     if root.switch("sys/kernel/realtime") == Some(true)
@@ -164,7 +165,7 @@ fn parse_preemption(mode: &str) -> Option<Preemption> {
     })
 }
 
-pub(super) fn clock(root: &Root) -> Clock {
+pub(super) fn read_clock(root: &Root) -> Clock {
     const SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
     let available = root.text(&format!("{SOURCE}/available_clocksource")).unwrap_or_default();
     let resolution_ns = timer_resolution_ns(root);
@@ -190,7 +191,7 @@ fn timer_resolution_ns(root: &Root) -> Option<u64> {
         .ok()
 }
 
-pub(super) fn scheduler(root: &Root) -> Scheduler {
+pub(super) fn read_scheduler(root: &Root) -> Scheduler {
     const K: &str = "proc/sys/kernel";
     Scheduler {
         rt_runtime_us: root.number(&format!("{K}/sched_rt_runtime_us")),
@@ -203,7 +204,7 @@ pub(super) fn scheduler(root: &Root) -> Scheduler {
     }
 }
 
-pub(super) fn isolation(root: &Root, kernel: &Kernel, online: &CpuSet) -> Isolation {
+pub(super) fn read_isolation(root: &Root, kernel: &Kernel, online: &CpuSet) -> Isolation {
     let nohz_full = root.cpus("sys/devices/system/cpu/nohz_full");
     Isolation {
         isolated: root.cpus("sys/devices/system/cpu/isolated"),
@@ -215,7 +216,8 @@ pub(super) fn isolation(root: &Root, kernel: &Kernel, online: &CpuSet) -> Isolat
     }
 }
 
-/// CPUs without RCU callbacks, from command line, `nohz_full` and configuration: the kernel does not show them.
+/// CPUs without RCU callbacks, by command line, `nohz_full` and configuration; `None` if unknown. The kernel
+/// does not show them.
 fn rcu_nocbs(kernel: &Kernel, nohz_full: Option<&CpuSet>, online: &CpuSet) -> Option<CpuSet> {
     kernel.command_line.as_ref()?;
     if kernel.options.contains_key("RCU_NOCB_CPU_DEFAULT_ALL") {
@@ -228,7 +230,8 @@ fn rcu_nocbs(kernel: &Kernel, nohz_full: Option<&CpuSet>, online: &CpuSet) -> Op
     Some(asked.or(nohz_full.unwrap_or(&CpuSet::new())))
 }
 
-/// A list of CPUs on the kernel's command line: also `all`, `N` for the last, and `0-15:2/4` for two of every four.
+/// Parses a CPU list of the kernel's command line: also `all`, `N` for the last, and `0-15:2/4`. That is two
+/// of every four.
 fn parse_boot_cpu_list(text: &str, online: &CpuSet) -> Option<CpuSet> {
     let last = online.iter().next_back()?;
     if text == "all" {

@@ -4,7 +4,7 @@ use jitterlab_model::facts::{Activity, Memory};
 
 use super::{Root, field};
 
-pub(super) fn memory(root: &Root) -> Memory {
+pub(super) fn read_memory(root: &Root) -> Memory {
     let info = root.text("proc/meminfo").unwrap_or_default();
     let bytes =
         |key: &str| field(&info, key)?.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024);
@@ -39,14 +39,14 @@ fn mounts_with_access_times(mounts: &str) -> Vec<String> {
     places
 }
 
-/// The choice in a file such as `always [madvise] never`.
+/// The choice in a file such as `always [madvise] never`; `None` if there is none.
 fn bracketed_choice(root: &Root, name: &str) -> Option<String> {
     let text = root.text(name)?;
     let (chosen, _) = text.split_once('[')?.1.split_once(']')?;
     Some(chosen.to_owned())
 }
 
-pub(super) fn activity(root: &Root, stat: &str) -> Activity {
+pub(super) fn read_activity(root: &Root, stat: &str) -> Activity {
     let events = root.text("proc/vmstat").unwrap_or_default();
     let number = |text: &str, key: &str| field(text, key)?.parse().ok();
     let errors = |kind: &str| {

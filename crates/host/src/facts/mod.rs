@@ -54,13 +54,14 @@ impl Root {
         fs::read(self.path(name)).ok()
     }
 
-    /// A file's text without white space around it. Bytes that are no text are replaced.
+    /// A file's text without white space around it; `None` if it cannot be read. Bytes that are no text are
+    /// replaced.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let bytes = self.bytes(name)?;
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// A file's text, unless it is empty.
+    /// A file's text; `None` if it is empty or cannot be read.
     fn nonempty_text(&self, name: &str) -> Option<String> {
         self.text(name).filter(|text| !text.is_empty())
     }
@@ -121,7 +122,7 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// Maps items with up to 8 threads, in order: one for each `worth_it` items, none where that gives fewer than two.
+/// Maps items in order, in up to 8 threads if each gets `worth_it` items or more.
 fn in_parallel<T: Sync, R: Send>(items: &[T], worth_it: usize, map: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads =
         std::thread::available_parallelism().map_or(1, usize::from).min(8).min(items.len() / worth_it);
@@ -150,40 +151,40 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], worth_it: usize, map: impl Fn(&T) 
 
 /// Reads everything that is known of the machine. Takes a few milliseconds and changes nothing.
 pub fn read(root: &Root) -> SystemFacts {
-    let online = processor::online_cpus(root);
+    let online = processor::read_online_cpus(root);
     let cpu_info = root.text("proc/cpuinfo").unwrap_or_default();
     let stat = root.text("proc/stat").unwrap_or_default();
-    let kernel = kernel::kernel(root);
-    let threads = threads::threads(root);
-    let mut cpus = processor::cpus(root, &online);
+    let kernel = kernel::read_kernel(root);
+    let threads = threads::read_threads(root);
+    let mut cpus = processor::read_cpus(root, &online);
     processor::add_cpu_times(&mut cpus, &stat);
-    let mut interrupts = interrupts::interrupts(root);
+    let mut interrupts = interrupts::read_interrupts(root);
     interrupts.irqbalance_running = threads::is_running(&threads, "irqbalance");
     SystemFacts {
         uptime_s: root.text("proc/uptime").and_then(|t| t.split_whitespace().next()?.parse().ok()),
-        clock: kernel::clock(root),
-        scheduler: kernel::scheduler(root),
-        processor: processor::processor(root, &cpu_info),
-        caches: processor::caches(root, &online),
-        isolation: kernel::isolation(root, &kernel, &online),
-        power: power::power(root),
-        memory: memory::memory(root),
+        clock: kernel::read_clock(root),
+        scheduler: kernel::read_scheduler(root),
+        processor: processor::read_processor(root, &cpu_info),
+        caches: processor::read_caches(root, &online),
+        isolation: kernel::read_isolation(root, &kernel, &online),
+        power: power::read_power(root),
+        memory: memory::read_memory(root),
         interrupts,
-        process: process::process(root),
+        process: process::read_process(root),
         real_time_threads: threads::urgent_threads(&threads),
         measuring: threads::measuring_programs(&threads),
-        devices: devices::devices(root),
-        virtualisation: virtualisation::virtualisation(root, &cpu_info),
-        real_time_cores: virtualisation::real_time_cores(root),
-        activity: memory::activity(root, &stat),
+        devices: devices::read_devices(root),
+        virtualisation: virtualisation::read_virtualisation(root, &cpu_info),
+        real_time_cores: virtualisation::read_real_time_cores(root),
+        activity: memory::read_activity(root, &stat),
         kernel,
         cpus,
     }
 }
 
 /// Reads power management alone, which costs little.
-pub fn power(root: &Root) -> Power {
-    power::power(root)
+pub fn read_power(root: &Root) -> Power {
+    power::read_power(root)
 }
 
 #[cfg(test)]

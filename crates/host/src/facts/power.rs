@@ -6,7 +6,7 @@ use nix::unistd::{AccessFlags, access};
 use super::Root;
 use crate::programs::system_command;
 
-pub(super) fn power(root: &Root) -> Power {
+pub(super) fn read_power(root: &Root) -> Power {
     // Opening the device for reading asks for nothing: only a write makes a request.
     let dma_latency_us =
         root.bytes_at("dev/cpu_dma_latency", 0).map(i32::from_ne_bytes).and_then(|us| u64::try_from(us).ok());
@@ -15,7 +15,7 @@ pub(super) fn power(root: &Root) -> Power {
         dma_latency_us,
         dma_latency_holders: if requested { dma_latency_holders(root) } else { Vec::new() },
         dma_latency_writable: is_dma_latency_writable(root),
-        turbo: turbo(root),
+        turbo: read_turbo(root),
         idle_driver: root.nonempty_text("sys/devices/system/cpu/cpuidle/current_driver"),
         idle_governor: root
             .nonempty_text("sys/devices/system/cpu/cpuidle/current_governor")
@@ -27,26 +27,26 @@ pub(super) fn power(root: &Root) -> Power {
     }
 }
 
-/// Asks a Raspberry Pi's firmware for its throttling, for kernels without a file of it.
+/// Runs `vcgencmd`, for kernels without a file of a Raspberry Pi's throttling; `None` elsewhere.
 fn ask_firmware_throttling(root: &Root) -> Option<String> {
     let asked = root.is_system() && root.exists("dev/vcio");
     let answer = asked.then(|| system_command("vcgencmd").arg("get_throttled").output())?.ok()?;
     Some(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
 }
 
-/// Reads `50005` from the file, or `throttled=0x50005` from the program's output.
+/// Parses bits such as `50005` in the file, or `throttled=0x50005` in the program's output.
 fn throttled_bits(answer: &str) -> Option<u32> {
     let digits = answer.strip_prefix("throttled=").unwrap_or(answer);
     u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok()
 }
 
-/// True if `/dev/cpu_dma_latency` may be opened for writing, checked without opening it; `None` without the device.
+/// True if this process may write to `/dev/cpu_dma_latency`, without opening it; `None` without the device.
 fn is_dma_latency_writable(root: &Root) -> Option<bool> {
     const DEVICE: &str = "dev/cpu_dma_latency";
     root.exists(DEVICE).then(|| access(&root.path(DEVICE), AccessFlags::W_OK).is_ok())
 }
 
-fn turbo(root: &Root) -> Option<bool> {
+fn read_turbo(root: &Root) -> Option<bool> {
     let forbidden = root.switch("sys/devices/system/cpu/intel_pstate/no_turbo");
     forbidden.map(|no| !no).or_else(|| root.switch("sys/devices/system/cpu/cpufreq/boost"))
 }

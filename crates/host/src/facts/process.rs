@@ -6,7 +6,7 @@ use jitterlab_model::facts::{GroupLimit, Limit, Limits, Process};
 use super::{Root, field};
 use crate::processes::control_group_of;
 
-pub(super) fn process(root: &Root) -> Process {
+pub(super) fn read_process(root: &Root) -> Process {
     let status = root.text("proc/self/status").unwrap_or_default();
     let limits = root.text("proc/self/limits").unwrap_or_default();
     let groups = root.text("proc/self/cgroup").unwrap_or_default();
@@ -35,7 +35,7 @@ pub(super) fn process(root: &Root) -> Process {
     }
 }
 
-/// Limits on the processor time of the groups of a process, named by its number or `self`, the group's own first.
+/// CPU time limits of the control groups of a process (its number or `self`), its own group first.
 pub(crate) fn group_limits(root: &Root, process: &str) -> Vec<GroupLimit> {
     let groups = root.text(&format!("proc/{process}/cgroup")).unwrap_or_default();
     let mounts = [("cpu", "cpu"), ("cpu", "cpu,cpuacct"), ("", ""), ("", "unified")];
@@ -78,6 +78,7 @@ fn group_limits_in(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
     [fair(), real_time(), unified()].into_iter().flatten().collect()
 }
 
+/// The soft limit of this name in a table of `/proc/PID/limits`.
 fn limit(table: &str, name: &str) -> Option<Limit> {
     match field(table, name)?.split_whitespace().next()? {
         "unlimited" => Some(Limit::Unlimited),

@@ -19,7 +19,7 @@ const FREQUENCY_BUDGET: Duration = Duration::from_millis(5);
 /// From this many CPUs on, their files are read by several threads.
 const MANY_CPUS: usize = 16;
 
-pub(super) fn online_cpus(root: &Root) -> CpuSet {
+pub(super) fn read_online_cpus(root: &Root) -> CpuSet {
     root.cpus(&format!("{CPU}/online")).filter(|set| !set.is_empty()).unwrap_or_else(|| {
         let stat = root.text("proc/stat").unwrap_or_default();
         let numbers =
@@ -28,7 +28,7 @@ pub(super) fn online_cpus(root: &Root) -> CpuSet {
     })
 }
 
-pub(super) fn processor(root: &Root, cpu_info: &str) -> Processor {
+pub(super) fn read_processor(root: &Root, cpu_info: &str) -> Processor {
     let info = |keys: &[&str]| keys.iter().find_map(|key| field(cpu_info, key)).map(str::to_owned);
     let flags = field(cpu_info, "flags").unwrap_or("");
     let known = flags.split_whitespace().filter(|flag| PROPERTIES.contains(flag));
@@ -47,7 +47,7 @@ pub(super) fn processor(root: &Root, cpu_info: &str) -> Processor {
     }
 }
 
-pub(super) fn cpus(root: &Root, online: &CpuSet) -> Vec<Cpu> {
+pub(super) fn read_cpus(root: &Root, online: &CpuSet) -> Vec<Cpu> {
     let nodes: Vec<(u16, CpuSet)> = root
         .names("sys/devices/system/node")
         .into_iter()
@@ -71,8 +71,8 @@ pub(super) fn cpus(root: &Root, online: &CpuSet) -> Vec<Cpu> {
             siblings,
             numa_node: nodes.iter().find(|(_, cpus)| cpus.contains(id)).map(|(node, _)| *node),
             capacity: root.number(&format!("{folder}/cpu_capacity")),
-            frequency: frequency(root, id, frequencies_until),
-            idle_states: idle_states(root, &folder),
+            frequency: read_frequency(root, id, frequencies_until),
+            idle_states: read_idle_states(root, &folder),
             resume_latency_limit_us: root
                 .number(&format!("{folder}/power/pm_qos_resume_latency_us"))
                 .filter(|us| *us > 0),
@@ -84,7 +84,7 @@ pub(super) fn cpus(root: &Root, online: &CpuSet) -> Vec<Cpu> {
     })
 }
 
-fn frequency(root: &Root, id: u16, until: Instant) -> Frequency {
+fn read_frequency(root: &Root, id: u16, until: Instant) -> Frequency {
     let folder = format!("{CPU}/cpu{id}/cpufreq");
     let hz = |name: &str| root.number::<u64>(&format!("{folder}/{name}")).map(|khz| khz * 1_000);
     let word = |name: &str| root.nonempty_text(&format!("{folder}/{name}"));
@@ -101,7 +101,7 @@ fn frequency(root: &Root, id: u16, until: Instant) -> Frequency {
     }
 }
 
-fn idle_states(root: &Root, cpu: &str) -> Vec<IdleState> {
+fn read_idle_states(root: &Root, cpu: &str) -> Vec<IdleState> {
     let state = |number: usize| {
         let folder = format!("{cpu}/cpuidle/state{number}");
         Some(IdleState {
@@ -141,7 +141,7 @@ pub(super) fn add_cpu_times(cpus: &mut [Cpu], stat: &str) {
 }
 
 /// Every data or unified cache once, read from the first CPU that has it.
-pub(super) fn caches(root: &Root, online: &CpuSet) -> Vec<Cache> {
+pub(super) fn read_caches(root: &Root, online: &CpuSet) -> Vec<Cache> {
     let mut found: Vec<(usize, Cache)> = Vec::new();
     for id in online.iter() {
         for index in 0.. {
@@ -163,7 +163,7 @@ pub(super) fn caches(root: &Root, online: &CpuSet) -> Vec<Cache> {
     caches
 }
 
-/// A size such as `32K`.
+/// Parses a size such as `32K` into bytes.
 fn parse_size(text: &str) -> Option<u64> {
     let (number, factor) = match text.strip_suffix('K') {
         Some(number) => (number, 1 << 10),

@@ -33,7 +33,7 @@ pub(crate) fn thread_name(folder: &Path) -> io::Result<String> {
 }
 
 /// All threads that this process may see in `/proc`.
-pub(super) fn threads(root: &Root) -> Vec<ThreadLine> {
+pub(super) fn read_threads(root: &Root) -> Vec<ThreadLine> {
     let numbers = |folder: &str| -> Vec<u32> {
         root.names(folder).iter().filter_map(|name| name.parse().ok()).collect()
     };

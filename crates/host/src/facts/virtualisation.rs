@@ -34,7 +34,7 @@ const FIRMWARE: &[(&str, &str)] = &[
     ("Firecracker", "KVM"),
 ];
 
-pub(super) fn virtualisation(root: &Root, cpu_info: &str) -> Virtualisation {
+pub(super) fn read_virtualisation(root: &Root, cpu_info: &str) -> Virtualisation {
     let hypervisor = hypervisor_from_signature(root)
         .or_else(|| {
             root.nonempty_text("sys/hypervisor/type")
@@ -98,8 +98,8 @@ const FIRST_NAMESPACES: &[(&str, &str)] = &[
     ("cgroup", "cgroup:[4026531835]"),
 ];
 
-/// The container this process is in. Marks alone do not make one, since images of containers also start as whole
-/// machines: it must also be in name spaces of its own.
+/// The kind of container this process is in; `None` outside of one. Marks alone do not make one, since images
+/// of containers also start as whole machines: it must also be in name spaces of its own.
 fn container(root: &Root) -> Option<String> {
     let own = |kind: &str, first: &str| {
         root.link_target(&format!("proc/self/ns/{kind}")).is_some_and(|ns| ns != first)
@@ -132,7 +132,7 @@ fn container_from_marks(root: &Root) -> Option<String> {
         .map(|mark| if *mark == "kubepods" { "kubernetes".into() } else { (*mark).to_owned() })
 }
 
-pub(super) fn real_time_cores(root: &Root) -> RealTimeCores {
+pub(super) fn read_real_time_cores(root: &Root) -> RealTimeCores {
     let evl_clock = "sys/devices/virtual/clock/monotonic/gravity";
     let evl = |file: &str| {
         let folders = ["sys/devices/virtual/evl/control", "sys/class/evl/control"];

@@ -49,16 +49,16 @@ impl Alteration {
         Err(io::Error::other(format!("it took {value:?} and holds {now:?}")))
     }
 
-    /// Sends devices' interrupts elsewhere.
+    /// Moves devices' interrupts to the other CPUs; an error if there was none to move.
     pub(crate) fn move_interrupts(&mut self) -> io::Result<()> {
         let mut report = self.new_report()?;
         kernel_work::move_interrupts(&mut self.journal, &self.others, &mut report);
         if report.interrupts_moved > 0 { Ok(()) } else { Err(io::Error::other("there was none")) }
     }
 
-    /// Moves the threads of other programs, and the movable ones of the kernel. Descendants of this program
-    /// and of the spared ones stay, and so does another jitterlab that measures there, with all that it keeps
-    /// free.
+    /// Moves threads of other programs, and movable ones of the kernel, to the other CPUs. Descendants of
+    /// this program and of the spared ones stay, and so does another jitterlab that measures there, with all
+    /// that it keeps free.
     pub(crate) fn move_threads(&mut self) -> io::Result<()> {
         let (cpus, others) = (self.cpus.clone(), self.others.clone());
         self.move_threads_off(&cpus, &others)
@@ -73,7 +73,7 @@ impl Alteration {
         Ok(())
     }
 
-    /// Holds other programs off by control groups.
+    /// Confines other programs to the other CPUs by control groups.
     pub(crate) fn confine(&mut self) -> io::Result<()> {
         let mut report = self.new_report()?;
         if self.spared.len() > 1 && !cpuset::moves_single_programs(self.journal.root()) {
@@ -90,7 +90,7 @@ impl Alteration {
         }
     }
 
-    /// Lowers kernel threads on these CPUs to this real-time priority.
+    /// Lowers kernel threads on these CPUs to this real-time priority; an error if there was none.
     pub(crate) fn lower_kernel_threads(&mut self, priority: u8) -> io::Result<()> {
         let mut lowered = 0;
         for thread in changes::other_processes(&|_| true).into_iter().filter_map(Thread::find) {
@@ -119,6 +119,7 @@ impl Alteration {
         spared
     }
 
+    /// An empty report on these CPUs; an error if there is no other CPU.
     fn new_report(&self) -> io::Result<IsolationReport> {
         if self.others.is_empty() {
             return Err(io::Error::other(Error::refused("there is no other CPU")));

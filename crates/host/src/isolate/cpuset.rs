@@ -13,8 +13,7 @@ use crate::changes::{
 use crate::facts::Root;
 use crate::processes::control_group_of;
 
-/// Confines everything but this process to the other CPUs, with whichever version the machine has. Returns
-/// the number of processes that were moved that way.
+/// Confines other programs to the other CPUs, with whichever version there is; returns their number.
 pub(super) fn confine(
     journal: &mut Journal,
     others: &CpuSet,
@@ -45,7 +44,8 @@ pub(super) fn moves_single_programs(root: &Root) -> bool {
     root.exists(&format!("{CPUSETS_V1}/cpuset.cpus"))
 }
 
-/// Moves programs to a group of the other CPUs (version 1), and stops load balancing across the isolated CPUs.
+/// Moves `wanted` programs to a group of the other CPUs (version 1); returns the number moved. Also stops
+/// load balancing across the isolated CPUs.
 fn confine_with_v1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<u64> {
     let root = journal.root().clone();
     let name = format!("{REST_GROUP_PREFIX}{}", std::process::id());
@@ -74,7 +74,8 @@ fn confine_with_v1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) 
     Ok(moved)
 }
 
-/// Moves this process to a group of its own (version 2), and limits all other top groups to the other CPUs.
+/// Limits all top groups but an own one to the other CPUs (version 2); returns the number of programs. This
+/// process is moved to a group of its own.
 fn confine_with_v2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let root = journal.root().clone();
     let enabled = root.text(&format!("{CPUSETS_V2}/cgroup.subtree_control")).unwrap_or_default();

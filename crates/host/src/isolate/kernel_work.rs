@@ -42,7 +42,7 @@ pub(super) fn move_interrupts(journal: &mut Journal, others: &CpuSet, report: &m
     }
 }
 
-/// Moves unbound kernel work, watchdogs and new interrupts to the other CPUs, and keeps timers where they were set.
+/// Moves unbound work, watchdogs and new interrupts to the other CPUs, and keeps timers where they are.
 pub(super) fn move_kernel_work(journal: &mut Journal, others: &CpuSet, report: &mut IsolationReport) {
     const WORK: &str = "sys/devices/virtual/workqueue";
     let mask = others.to_mask();

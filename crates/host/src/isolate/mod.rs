@@ -22,8 +22,8 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Moves threads, interrupts, unbound kernel work, foreign timers and watchdogs off these CPUs, to the
-    /// others that are `usable`. The isolation of a crashed run is undone first.
+    /// Moves threads, interrupts, unbound work, timers and watchdogs off these CPUs, to other `usable` ones.
+    /// The isolation of a crashed run is undone first.
     ///
     /// # Errors
     /// No CPU left for the rest, no permission to note the changes, or another jitterlab in the way. A thread

@@ -1,5 +1,5 @@
-//! Knobs: settings of this machine or of the task, one file for each topic. Each offers its steps for this
-//! machine; setting, reading back and putting back are the same for all.
+//! Knobs: settings of this machine or of the task. The files of the topics find a knob's steps for this machine;
+//! [`apply_to_machine`] and [`apply_task_settings`] set any knob.
 
 use jitterlab_analysis::tune::{ApplicableKnob, LeftOut, Step, UntriedKnob};
 use jitterlab_model::facts::Preemption;
@@ -66,24 +66,24 @@ fn find_applicability(knob: Knob, context: &KnobContext<'_>) -> Applicability {
         }
         // Without swap there is nothing to swap out.
         Knob::Swappiness if context.facts.memory.swap_total_bytes == Some(0) => Applicability::NotAvailable,
-        Knob::OtherThreads => processor::other_threads(context),
-        Knob::Cpuset => processor::cpuset(context),
-        Knob::SmtSibling => processor::smt_sibling(context),
-        Knob::Interrupts => processor::interrupts(context),
-        Knob::KernelThreads => processor::kernel_threads(context),
-        Knob::UnboundWork => processor::unbound_workqueues(context),
-        Knob::IdleLatency => power::idle_latency(context),
-        Knob::IdleStates => power::idle_states(context),
-        Knob::Governor => power::governor(context),
-        Knob::FrequencyFloor => power::frequency_floor(context),
-        Knob::Turbo => power::turbo(context),
-        Knob::GroupLimits => task::group_limits(context),
-        Knob::NetworkThreads => network::network_threads(context),
-        Knob::NetworkCoalescing => network::network_coalescing(context),
-        Knob::Policy => task::policy(context),
-        Knob::Priority => task::priority(context),
-        Knob::WakeUp => task::wake_up(context),
-        Knob::WakeEarly => task::wake_early(context),
+        Knob::OtherThreads => processor::other_threads_steps(context),
+        Knob::Cpuset => processor::cpuset_steps(context),
+        Knob::SmtSibling => processor::smt_sibling_steps(context),
+        Knob::Interrupts => processor::interrupts_steps(context),
+        Knob::KernelThreads => processor::kernel_threads_steps(context),
+        Knob::UnboundWork => processor::unbound_workqueues_steps(context),
+        Knob::IdleLatency => power::idle_latency_steps(context),
+        Knob::IdleStates => power::idle_states_steps(context),
+        Knob::Governor => power::governor_steps(context),
+        Knob::FrequencyFloor => power::frequency_floor_steps(context),
+        Knob::Turbo => power::turbo_steps(context),
+        Knob::GroupLimits => task::group_limits_steps(context),
+        Knob::NetworkThreads => network::network_threads_steps(context),
+        Knob::NetworkCoalescing => network::network_coalescing_steps(context),
+        Knob::Policy => task::policy_steps(context),
+        Knob::Priority => task::priority_steps(context),
+        Knob::WakeUp => task::wake_up_steps(context),
+        Knob::WakeEarly => task::wake_early_steps(context),
         _ => {
             let files = FILES.iter().filter(|(of, _)| *of == knob).flat_map(|(_, files)| *files);
             context.file_steps(files.map(|(file, value)| ((*file).to_owned(), (*value).to_owned())))
@@ -119,8 +119,7 @@ fn cpu_file(cpu: u16, file: &str) -> String {
     format!("sys/devices/system/cpu/cpu{cpu}/{file}")
 }
 
-/// Finds the requested knobs that can be tried for a task of a program on these CPUs, most promising first, and the
-/// reasons against the others.
+/// Finds the `wanted` knobs that can be tried for a task, most promising first, and why the others cannot.
 pub(super) fn applicable_knobs(
     root: &Root,
     facts: &SystemFacts,
@@ -155,7 +154,7 @@ pub(super) fn applicable_knobs(
     (offered, left)
 }
 
-/// Reason why a step is not permitted, as far as it is known without trying.
+/// Reason why a step is not permitted, as far as known without trying; `None` if it may be.
 fn permission_refusal(root: &Root, step: &Step) -> Option<String> {
     let writable = |file: &str| {
         let path = root.path(file.trim_start_matches('/'));
@@ -207,8 +206,7 @@ pub(super) fn apply_task_settings(
     Ok(TaskSpec { name, ..with })
 }
 
-/// Checks that the system grants a task the settings of a knob: limits and control groups may refuse a
-/// policy.
+/// Checks that the system grants a thread the policy that a knob sets: limits or control groups may refuse.
 pub(super) fn try_task_settings(offered: &ApplicableKnob, task: &TaskSpec) -> Result<(), String> {
     let with = apply_task_settings(offered, task.clone()).map_err(|error| error.to_string())?;
     match with.policy {

@@ -18,10 +18,10 @@ fn card_file_steps(context: &KnobContext<'_>, files: &[(&str, &str)]) -> Applica
     }))
 }
 
-pub(super) fn network_threads(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn network_threads_steps(context: &KnobContext<'_>) -> Applicability {
     card_file_steps(context, &[("threaded", "1")])
 }
 
-pub(super) fn network_coalescing(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn network_coalescing_steps(context: &KnobContext<'_>) -> Applicability {
     card_file_steps(context, &[("gro_flush_timeout", WAIT_NS), ("napi_defer_hard_irqs", EMPTY_POLLS)])
 }

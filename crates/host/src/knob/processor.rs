@@ -6,12 +6,12 @@ use jitterlab_model::{CpuSet, Policy};
 use super::{Applicability, KnobContext};
 use crate::changes::may_be_delayed;
 
-pub(super) fn other_threads(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn other_threads_steps(context: &KnobContext<'_>) -> Applicability {
     let to = context.others.clone();
     if to.is_empty() { Applicability::NotAvailable } else { Applicability::Steps(vec![Step::Threads { to }]) }
 }
 
-pub(super) fn cpuset(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn cpuset_steps(context: &KnobContext<'_>) -> Applicability {
     let to = context.others.clone();
     let groups = ["cpuset/cpuset.cpus", "cgroup.controllers"];
     if to.is_empty() || !groups.iter().any(|file| context.root.exists(&format!("sys/fs/cgroup/{file}"))) {
@@ -20,7 +20,7 @@ pub(super) fn cpuset(context: &KnobContext<'_>) -> Applicability {
     Applicability::Steps(vec![Step::Cpuset { to }])
 }
 
-pub(super) fn smt_sibling(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn smt_sibling_steps(context: &KnobContext<'_>) -> Applicability {
     let known = context.cpus.iter().filter_map(|cpu| context.facts.cpu(cpu));
     let siblings: CpuSet = known.flat_map(|cpu| cpu.siblings.iter().collect::<Vec<_>>()).collect();
     let off = siblings.and(context.others);
@@ -32,7 +32,7 @@ pub(super) fn smt_sibling(context: &KnobContext<'_>) -> Applicability {
     }
 }
 
-pub(super) fn kernel_threads(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn kernel_threads_steps(context: &KnobContext<'_>) -> Applicability {
     let Some(Policy::Fifo(own) | Policy::RoundRobin(own)) = context.task.policy else {
         return Applicability::NotApplicable;
     };
@@ -47,7 +47,7 @@ pub(super) fn kernel_threads(context: &KnobContext<'_>) -> Applicability {
     }
 }
 
-pub(super) fn interrupts(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn interrupts_steps(context: &KnobContext<'_>) -> Applicability {
     let to = context.others.clone();
     let lines = context.facts.interrupts.lines.iter().filter(|line| line.is_device() && !line.fixed);
     let mut bound = lines.filter_map(|line| line.effective.as_ref().or(line.affinity.as_ref())).peekable();
@@ -60,7 +60,7 @@ pub(super) fn interrupts(context: &KnobContext<'_>) -> Applicability {
     Applicability::Steps(vec![Step::Interrupts { to }])
 }
 
-pub(super) fn unbound_workqueues(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn unbound_workqueues_steps(context: &KnobContext<'_>) -> Applicability {
     const WORK: &str = "sys/devices/virtual/workqueue";
     if context.others.is_empty() {
         return Applicability::NotAvailable;

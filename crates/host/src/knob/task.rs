@@ -40,21 +40,21 @@ pub(super) fn is_priority_permitted(facts: &SystemFacts, priority: u8) -> bool {
     facts.process.can_use_any_priority() == Some(true) || !limited
 }
 
-pub(super) fn policy(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn policy_steps(context: &KnobContext<'_>) -> Applicability {
     if context.task.policy.is_none_or(|policy| policy.is_real_time()) {
         return Applicability::AlreadySet;
     }
     Applicability::Steps(vec![Step::Task { parts: format!("policy=fifo:{DEFAULT_PRIORITY}") }])
 }
 
-pub(super) fn group_limits(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn group_limits_steps(context: &KnobContext<'_>) -> Applicability {
     let limits = group_limits_of(context.root, context.process);
     context.file_steps(
         limits.into_iter().map(|limit| (limit.file.trim_start_matches('/').to_owned(), limit.lifted)),
     )
 }
 
-pub(super) fn priority(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn priority_steps(context: &KnobContext<'_>) -> Applicability {
     let (policy, own) = match context.task.policy {
         Some(Policy::Fifo(own)) => ("fifo", own),
         Some(Policy::RoundRobin(own)) => ("rr", own),
@@ -68,7 +68,7 @@ pub(super) fn priority(context: &KnobContext<'_>) -> Applicability {
     Applicability::AlreadySet
 }
 
-pub(super) fn wake_up(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn wake_up_steps(context: &KnobContext<'_>) -> Applicability {
     let other = match context.task.wake {
         WakeMethod::Nanosleep => WakeMethod::Timerfd,
         WakeMethod::Timerfd | WakeMethod::TimerSignal => WakeMethod::Nanosleep,
@@ -77,7 +77,7 @@ pub(super) fn wake_up(context: &KnobContext<'_>) -> Applicability {
     Applicability::Steps(vec![Step::Task { parts: format!("wake={other}") }])
 }
 
-pub(super) fn wake_early(context: &KnobContext<'_>) -> Applicability {
+pub(super) fn wake_early_steps(context: &KnobContext<'_>) -> Applicability {
     let traits = context.task.wake.traits();
     // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
     if traits.polls || traits.drifts || traits.deadline {

@@ -8,11 +8,11 @@ use jitterlab_model::{Error, LoadSpec};
 /// The most processes one load may ask for.
 pub(super) const MOST_WORKERS: u32 = 1_024;
 
-pub(super) fn not_started(load: &LoadSpec, why: &str) -> Error {
+pub(super) fn not_started_error(load: &LoadSpec, why: &str) -> Error {
     Error::refused(format!("load {load} could not start: {why}"))
 }
 
-pub(super) fn not_a_number(text: &str) -> Error {
+pub(super) fn worker_count_error(text: &str) -> Error {
     Error::bad_use(format!("{text:?} is not a number of processes from 1 to {MOST_WORKERS}"))
 }
 

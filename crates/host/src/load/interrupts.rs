@@ -7,7 +7,7 @@ use jitterlab_model::CpuSet;
 /// Nanoseconds of a tick in /proc/stat (USER_HZ is 100 on every architecture that Linux has in use).
 const TICK_NS: i64 = 10_000_000;
 
-/// Time that these CPUs have spent in interrupts and softirqs since the machine was started.
+/// Time that these CPUs have spent in interrupts and softirqs since boot; `None` if a CPU is not listed.
 pub(super) fn interrupt_time_ns(cpus: &CpuSet) -> Option<i64> {
     interrupt_time_from_stat(&fs::read_to_string("/proc/stat").ok()?, cpus)
 }

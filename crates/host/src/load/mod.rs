@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jitterlab_model::load::{Load, LoadRun, LoadSpec, LoadUnit, Placement};
 use jitterlab_model::{CpuSet, Error, SystemFacts, Warning};
 
-use self::error::{MOST_WORKERS, not_a_number, not_started};
+use self::error::{MOST_WORKERS, not_started_error, worker_count_error};
 use self::process::WorkerProcess;
 use super::cpu_choice;
 
@@ -85,7 +85,7 @@ fn parse_worker_count(text: &str, default: u32) -> Result<u32, Error> {
         "" => Ok(default),
         n => match n.parse() {
             Ok(n @ 1..=MOST_WORKERS) => Ok(n),
-            _ => Err(not_a_number(n)),
+            _ => Err(worker_count_error(n)),
         },
     }
 }
@@ -135,8 +135,8 @@ fn find_kind(spec: &LoadSpec) -> Result<&'static Kind, Error> {
     })
 }
 
-/// Program that a load runs by way of the shell, if it runs one; whether an `exec:` means a program by its first
-/// word, only the shell knows.
+/// First word of the command that a load runs by way of the shell; `None` for other loads. Whether an `exec:`
+/// means a program by it, only the shell knows.
 pub fn external_program(spec: &LoadSpec) -> Option<&str> {
     match spec.kind.as_str() {
         kind if kind == command::STRESS_NG.name => Some(kind),
@@ -165,7 +165,7 @@ struct RunningLoad {
 }
 
 impl Loads {
-    pub fn to_load(&self) -> Load {
+    pub fn requested_load(&self) -> Load {
         Load::from_specs(self.loads.iter().map(|load| load.spec.clone()))
     }
 
@@ -200,7 +200,7 @@ impl Loads {
             let workers = (0..share.workers)
                 .map(|_| {
                     WorkerProcess::spawn(kind.name, &share.arguments, &cpus)
-                        .map_err(|why| not_started(spec, &why))
+                        .map_err(|why| not_started_error(spec, &why))
                 })
                 .collect::<Result<Vec<_>, _>>()?;
             loads.push(RunningLoad {
@@ -215,7 +215,7 @@ impl Loads {
         }
         for load in &mut loads {
             for worker in &mut load.workers {
-                worker.wait_until_ready().map_err(|why| not_started(&load.spec, &why))?;
+                worker.wait_until_ready().map_err(|why| not_started_error(&load.spec, &why))?;
             }
         }
         let option = facts.kernel.options.get("IRQ_TIME_ACCOUNTING");
@@ -282,12 +282,12 @@ impl Loads {
             worker.order_stop();
         }
         let loads = std::mem::take(&mut self.loads);
-        loads.into_iter().map(RunningLoad::stop).collect()
+        loads.into_iter().map(RunningLoad::finish).collect()
     }
 }
 
 impl RunningLoad {
-    fn stop(self) -> LoadRun {
+    fn finish(self) -> LoadRun {
         let workers = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
         let mut run = LoadRun {
             spec: self.spec,

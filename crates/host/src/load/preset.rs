@@ -1,6 +1,6 @@
 //! Loads by a name: the papers', OSADL's, and `stress` as it is called.
 
-use super::error::not_a_number;
+use super::error::worker_count_error;
 use jitterlab_model::Error;
 use jitterlab_model::load::{LoadSpec, Placement};
 
@@ -24,8 +24,7 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "osadl", loads: "net:1+36% disk:1+36% mem:1+36%" },
 ];
 
-/// Reads the value of `--load`: `none`, a load, a preset (with `@CPUS` for all its loads), or `stress -c 4 -m
-/// 2`.
+/// Reads the value of `--load`: `none`, a load, a preset with or without `@CPUS`, or `stress -c 4 -m 2`.
 pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, Error> {
     let text = text.trim();
     if text == "none" {
@@ -74,7 +73,7 @@ fn parse_stress_options(options: &str) -> Result<Vec<LoadSpec>, Error> {
         };
         let n = words.next().ok_or_else(|| bad(Error::bad_use(format!("{option} needs a number"))))?;
         if !matches!(n.parse::<u32>(), Ok(1..)) {
-            return Err(bad(not_a_number(n)));
+            return Err(bad(worker_count_error(n)));
         }
         loads.push(format!("{kind}:{n}{placement}").parse()?);
     }

@@ -86,7 +86,7 @@ impl WorkerProcess {
         self.report.take().or_else(|| self.read_report()).ok_or_else(|| end_clause(status))
     }
 
-    /// Waits for the process to end by itself, since its orders have end_text, and kills it after [`PATIENCE`].
+    /// Waits for the process to end, since its orders have ended, and kills it after [`PATIENCE`].
     fn wait_or_kill(&mut self) -> Result<ExitStatus, String> {
         let stop_asked = *self.stop_asked.get_or_insert_with(Instant::now);
         self.orders = None;

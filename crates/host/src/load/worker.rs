@@ -39,8 +39,8 @@ pub(super) struct Report {
 static STOP: AtomicBool = AtomicBool::new(false);
 static DONE: AtomicU64 = AtomicU64::new(0);
 
-/// Does a load's work if this process was started for that. To be called first of all by every program that
-/// uses [`Loads`](super::Loads), which starts the program itself for each worker; `None` if it was not.
+/// Does a load's work if this process was started for that; `None` if it was not. To be called first of all
+/// by every program that uses [`Loads`](super::Loads), which starts the program itself for each worker.
 pub fn run_if_worker() -> Option<ExitCode> {
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() != Some(WORKER) {
@@ -98,6 +98,7 @@ fn wait_for_begin(begun: &Receiver<Duration>) -> Option<(Instant, CpuTime)> {
     Some((Instant::now(), CpuTime::of_this_process()))
 }
 
+/// Works until it is stopped; returns the error if a step fails before.
 fn work_until_stopped(work: &mut dyn Work) -> Option<String> {
     while !STOP.load(Ordering::Relaxed) {
         match work.step() {

@@ -43,7 +43,7 @@ impl Dump {
     }
 }
 
-/// A new file, or a dump of an earlier run, which is replaced; anything else is kept.
+/// Creates a file, or empties a dump of an earlier run; an error if anything else is there.
 fn create_or_replace(path: &Path) -> io::Result<File> {
     let open = |new| OpenOptions::new().read(true).write(true).create_new(new).mode(0o644).open(path);
     match open(true) {

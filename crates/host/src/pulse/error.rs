@@ -44,7 +44,7 @@ impl Remedies {
     /// Remedy for a direction pin that was taken and does not stay high.
     pub(super) const NOT_HELD: &str = "take another pin for the direction";
 
-    /// Error of the system with its remedy.
+    /// Error for a device that the system refused, with the remedy for that.
     pub(super) fn explain(&self, path: &Path, error: io::Error) -> Error {
         let remedy = match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ENOENT | Errno::ENXIO | Errno::ENODEV) => {
@@ -59,7 +59,7 @@ impl Remedies {
     }
 }
 
-/// A device that belongs to others, is in use, or is something else.
+/// Error for a device that takes no pulses, with cause and remedy.
 pub(super) fn unusable_device_error(path: &Path, error: io::Error, remedy: &str) -> Error {
     Error::refused(format!("{} takes no pulses", path.display())).because(error).remedy(remedy)
 }

@@ -76,8 +76,8 @@ impl EdgeTimes {
 /// The work of a task, and the durations of its edges.
 type PulsedWork = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
 
-/// Puts the pulses of a task around its work; returns that work, and the durations of edges to come. Without pulses, the
-/// work stays as it is.
+/// Puts the pulses of a task around its work; returns that work, and the durations of edges to come.
+/// Without pulses, the work stays as it is.
 pub(super) fn with_pulses(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<PulsedWork, Error> {
     let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
     let (level, direction) = device::open(pulse)?;

@@ -18,7 +18,7 @@ const CALLS_WITH_64_BIT_TIMES: &[(c_long, c_long)] = &[
 #[cfg(not(target_pointer_width = "32"))]
 const CALLS_WITH_64_BIT_TIMES: &[(c_long, c_long)] = &[];
 
-/// The filter for events of calls that leaves out those that ask for the time: a thread that looks at a clock without the
+/// Filter for events of calls, which leaves out those that read a clock. A thread that does so without the
 /// vDSO does nothing else a million times a second, and waits in none of them.
 pub(super) fn filter_without_clock_readings() -> String {
     let ask = [libc::SYS_clock_gettime, libc::SYS_gettimeofday];

@@ -104,7 +104,7 @@ impl EventSource {
     }
 }
 
-/// Record of an event such as `irq_vectors/reschedule_entry`; on ARM `ipi/ipi_entry`.
+/// Record of an event such as `irq_vectors/reschedule_entry` or `ipi/ipi_entry`; `None` for other names.
 fn vector_record(name: &str, names: &mut NameTable) -> Option<Record> {
     let (_, event) = name.split_once('/')?;
     let (vector, enters) = match event.strip_suffix("_entry") {
@@ -135,8 +135,8 @@ pub(super) struct Decoder {
     offset_ns: i64,
 }
 
-/// Offset that this process's time namespace adds to the monotonic clock; the kernel's events are without it
-/// (time_namespaces(7)).
+/// Offset in ns that a time namespace adds to the monotonic clock, from `timens_offsets`; 0 if unlisted. The
+/// kernel's events are without it (time_namespaces(7)).
 pub(super) fn namespace_offset_ns(offsets: &str) -> i64 {
     let line = offsets.lines().find_map(|line| line.strip_prefix("monotonic"));
     let mut numbers = line.into_iter().flat_map(str::split_whitespace).map(|word| word.parse::<i64>().ok());
@@ -311,7 +311,7 @@ impl Decoder {
         Some(what)
     }
 
-    /// Names of the interrupted functions of a stack; `None` if the entry of the interrupt is not among its frames.
+    /// Functions below the interrupt's entry in a stack; `None` if the entry is not among its frames.
     fn interrupted_functions(&mut self, addresses: &[u64], names: &mut NameTable) -> Option<Box<[NameId]>> {
         let frames: Vec<NameId> =
             addresses.iter().map(|address| self.symbols.name_at(*address, names)).collect();
@@ -320,8 +320,7 @@ impl Decoder {
     }
 }
 
-/// True for functions by which an interrupt enters the kernel: on x86, on ARM from the kernel and from a
-/// program.
+/// True for functions by which an interrupt enters the kernel, on x86 and ARM.
 fn is_interrupt_entry(function: &str) -> bool {
     function.starts_with("asm_sysvec_")
         || function.starts_with("asm_common_interrupt")

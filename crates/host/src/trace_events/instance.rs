@@ -33,8 +33,7 @@ pub(super) struct Pipe {
 }
 
 impl Instance {
-    /// Makes an instance for these processors that records nothing yet; those of killed processes are removed
-    /// first.
+    /// Makes an instance for these processors that records nothing yet, after stale ones are removed.
     pub(super) fn create(cpus: &CpuSet, buffer_bytes: u64) -> Result<Self, Error> {
         let fs = TraceFs::find()?;
         remove_stale_in(fs.path());
@@ -148,7 +147,8 @@ fn not_permitted_at(path: &Path) -> impl Fn(io::Error) -> Error {
     move |error| not_permitted_error(path, error)
 }
 
-/// Removes an instance with its events and triggers. It is busy while a process reads its buffers.
+/// Removes an instance with its events and triggers; true if it is gone. It is busy while a process reads its
+/// buffers.
 fn remove_instance(folder: &Path) -> bool {
     for _ in 0..20 {
         match fs::remove_dir(folder) {

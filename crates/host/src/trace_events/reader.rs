@@ -150,8 +150,8 @@ impl TraceEvents {
         })
     }
 
-    /// Begins to record all events on these processors, and signals and freezes on the `others`; `rate_hz` is the number
-    /// of activations in a second, which need room.
+    /// Begins to record all events on these processors, and signals and freezes on the `others`.
+    /// `rate_hz` is the number of activations in a second, which need room.
     pub fn record_everything(&mut self, cpus: &CpuSet, others: &CpuSet, rate_hz: f64) -> Result<(), Error> {
         let room = BUFFER_BYTES + (2.0 * rate_hz * ACTIVATION_BYTES) as u64;
         let buffer_bytes = room.min(LARGEST_BUFFER);
@@ -334,7 +334,7 @@ fn read_at_once(path: &Path) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// Names of the kernel's events for begin and end of vectors' handlers; on ARM of interrupts between processors.
+/// Events for begin and end of interrupt vectors' handlers, on ARM of interrupts between processors.
 fn vector_events(events: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for system in ["irq_vectors", "ipi"] {
@@ -346,7 +346,8 @@ fn vector_events(events: &Path) -> Vec<String> {
     found
 }
 
-/// Measures the cost of an event in ns: system calls are timed without and with an event for each.
+/// Measures the cost of an event in ns; `None` if tracing is refused. System calls are timed without and with
+/// an event for each.
 fn measure_event_cost_ns(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
     const CALL: &str = "raw_syscalls/sys_enter";
     let here: CpuSet = sched::cpus().ok()?.into_iter().collect();

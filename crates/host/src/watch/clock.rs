@@ -31,7 +31,7 @@ impl RealtimeClock {
         RealtimeClock { cancelled: timer }
     }
 
-    /// Reads the offset to CLOCK_MONOTONIC into `system`, before the events until `complete_ns` are processed.
+    /// Reads the offset of CLOCK_REALTIME into `system`, before the events until `complete_ns` are processed.
     pub(super) fn note_reading(&self, system: &mut SystemState, complete_ns: i64) {
         // It never expires: the only end of a wait is that the clock was set.
         let was_set = self.cancelled.as_ref().is_some_and(|timer| timer.wait().is_ok());

@@ -68,7 +68,7 @@ fn describe_waker(by: Waker) -> String {
     }
 }
 
-/// Describes a thread of a 32-bit program on a 64-bit kernel, whose calls have other numbers.
+/// A rank before all, and a description, for a thread of a 32-bit program, whose calls are not read.
 pub(super) fn describe_32_bit_thread(name: &str) -> (usize, String) {
     (usize::MAX, format!("{name}: its system calls are those of 32-bit programs, which are not read"))
 }

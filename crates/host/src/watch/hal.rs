@@ -20,7 +20,7 @@ fn has_numbered_name(thread: &FoundThread) -> bool {
     thread.program == LINUXCNC && thread.name.starts_with(NUMBERED)
 }
 
-/// Asks HAL for its threads; returns its answer, empty without one.
+/// Runs `halcmd` for HAL's threads; returns its answer, empty without one.
 fn run_halcmd() -> String {
     let halcmd = system_command("halcmd");
     let mut bounded = system_command("timeout");
@@ -29,7 +29,7 @@ fn run_halcmd() -> String {
     answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default()
 }
 
-/// Gives LinuxCNC's threads, each with its found period, their names in HAL, where a period has only one thread.
+/// Gives LinuxCNC's threads their names in HAL, asked of `halcmd`, where a period has only one thread.
 pub(super) fn assign_hal_names(threads: &mut [(&mut FoundThread, f64)]) {
     if threads.iter().any(|(thread, _)| has_numbered_name(thread)) {
         assign_listed_names(&run_halcmd(), threads);
@@ -53,7 +53,7 @@ fn assign_listed_names(answer: &str, threads: &mut [(&mut FoundThread, f64)]) {
     }
 }
 
-/// Warning with the longest execution times that HAL itself counted for these threads.
+/// Warning with the longest times that HAL counted for these threads; `None` if none is LinuxCNC's.
 pub(super) fn hal_longest_times_warning(threads: &[&FoundThread]) -> Option<Warning> {
     if !threads.iter().any(|thread| thread.program == LINUXCNC) {
         return None;

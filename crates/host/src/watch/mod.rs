@@ -118,8 +118,8 @@ impl Drop for StartedCommand {
 }
 
 impl ThreadWatch {
-    /// Finds the periodic threads.
-    pub fn find(request: &WatchRequest, interrupted: &AtomicBool) -> Result<Self, Error> {
+    /// Starts the target's command, if it is one, and finds the target's periodic threads within `find_ns`.
+    pub fn start(request: &WatchRequest, interrupted: &AtomicBool) -> Result<Self, Error> {
         let root = Root::system();
         let facts = facts::read(&root);
         let mut names = NameTable::default();
@@ -358,6 +358,7 @@ impl WatchedLoop {
         self.follower.note_lost_events();
     }
 
+    /// Follows an event; returns the activation that it completes, if it does.
     fn process_event(&mut self, event: &Event, system: &SystemState) -> Option<Activation> {
         if matches!(event.what, EventKind::Migrate { pid, .. } if pid == self.thread.thread) {
             self.moves += 1;
@@ -412,7 +413,7 @@ struct SearchedThread {
     is_32_bit: bool,
 }
 
-/// Follows every thread of the target for a while.
+/// Traces every thread of the target for `find_ns`; returns the waits of each.
 fn search_threads(
     request: &WatchRequest,
     events: &mut TraceEvents,

@@ -17,7 +17,6 @@ use crate::trace_events::TraceEvents;
 /// Number and length of the sleeps: as long as a task sleeps, so that the code and data have left the caches
 /// as they do there. From outside it is unknown if a thread is registered for restartable sequences, as the C
 /// library mostly does and which the kernel serves on the way back: ours is for the first half.
-/// which the kernel serves on the way back: ours is for the first half.
 const TIMES: usize = 64;
 const SLEEP_NS: i64 = 1_000_000;
 /// Time limit, for the case that more urgent threads have the processors.
@@ -25,7 +24,7 @@ const LIMIT: Duration = Duration::from_millis(500);
 /// Fewer returns than these show no median.
 const LEAST: usize = 8;
 
-/// Measures the time of returns from system calls on these processors, by recorded calls of a thread of its own.
+/// Measures returns from system calls by an own thread on these processors; `None` if it gets too few.
 pub(super) fn measure_return_times(
     events: &mut TraceEvents,
     names: &mut NameTable,

@@ -89,7 +89,7 @@ fn timer_slack_ns(thread: i32) -> Option<u64> {
 /// Times that a thread is looked at to find it waiting.
 const LOOKS: u32 = 20;
 
-/// Bytes below a waiting thread's stack pointer that are in memory, without a gap.
+/// Bytes in memory, without a gap, below a waiting thread's stack pointer; `None` if it never waits.
 pub(super) fn resident_stack_bytes(thread: &FoundThread) -> Option<u64> {
     const PRESENT: u64 = 1 << 63;
     let page = u64::try_from(sysconf(SysconfVar::PAGE_SIZE).ok()??).ok()?;
@@ -115,7 +115,7 @@ pub(super) fn resident_stack_bytes(thread: &FoundThread) -> Option<u64> {
     Some(page * entries.iter().rev().take_while(is_present).count() as u64)
 }
 
-/// Warning about threads with own timers and missed due times: they may have run then without a wait.
+/// Warning about tasks with own timers that missed due times, if any: they may have run then without a wait.
 pub(super) fn unseen_waits_warning(tasks: &[TaskRun]) -> Option<Warning> {
     let unseen = |task: &&TaskRun| {
         let own = task.watched.as_ref().is_some_and(|watched| watched.due == DueTimeSource::OwnTimer);

@@ -144,7 +144,7 @@ fn group_path_without_mount(path: &str) -> PathBuf {
     Path::new("/").join(below.min_by_key(|below| below.as_os_str().len()).unwrap_or(Path::new(path)))
 }
 
-/// Asks the usual container engines for the identifier of a container of this name.
+/// Asks the usual container engines for the identifier of a container; `None` if none knows its name.
 fn container_id(name: &str) -> Option<String> {
     ["docker", "podman", "nerdctl"].into_iter().find_map(|program| {
         let mut command = system_command(program);

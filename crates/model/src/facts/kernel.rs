@@ -76,7 +76,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The value of a parameter on the command line: `Some("")` for one without a value.
+    /// The value of a parameter on the command line: `Some("")` without a value, `None` if it is not there.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let words = self.command_line.as_deref()?.split_whitespace().take_while(|w| *w != "--");
         // The last one wins, as in the kernel.

@@ -28,7 +28,7 @@ pub struct DoctorPlan {
 }
 
 impl DoctorPlan {
-    /// Divides this time; `None` if it is too short for any answer.
+    /// Divides this time among the steps; `None` if it is too short for any answer.
     pub fn for_budget(budget_ns: i64) -> Option<DoctorPlan> {
         if budget_ns < LEAST_NS {
             return None;

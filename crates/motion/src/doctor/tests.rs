@@ -6,7 +6,7 @@ use jitterlab_model::facts::Program;
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats, Warning};
 
 /// Both tasks of a CNC machine, each with one start that is `late_ns` late.
-fn run(way: &JobMethod, late_ns: i64, policy: Policy) -> MeasuredRun {
+fn cnc_run(way: &JobMethod, late_ns: i64, policy: Policy) -> MeasuredRun {
     let mut info = RunInfo::new(Bench::Host, "monotonic", way.tasks());
     let mut all = Vec::new();
     for task in &mut info.tasks {
@@ -24,7 +24,7 @@ fn run(way: &JobMethod, late_ns: i64, policy: Policy) -> MeasuredRun {
     MeasuredRun::new(info, &all, None)
 }
 
-fn check(is_virtual: bool) -> CheckReport {
+fn check_report(is_virtual: bool) -> CheckReport {
     let mut machine = SystemFacts::default();
     machine.virtualisation.virtual_machine = Some(is_virtual);
     CheckReport {
@@ -42,8 +42,8 @@ fn examined(way: &str, late_ns: i64, policy: Policy, is_virtual: bool, privilege
     let plan = DoctorPlan::for_budget(600_000_000_000).unwrap();
     let asked = DoctorRequest { job, way, plan, privileged, sudo: true, kept: true };
     let found = DoctorFindings {
-        check: check(is_virtual),
-        before: run(way, late_ns, policy),
+        check: check_report(is_virtual),
+        before: cnc_run(way, late_ns, policy),
         why: None,
         stepper: Vec::new(),
         servo: Vec::new(),

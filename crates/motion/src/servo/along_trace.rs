@@ -87,8 +87,8 @@ pub struct CovarianceAlongTrace {
 const MOST_STRETCHES: usize = 1_000;
 
 impl CovarianceAlongTrace {
-    /// Starts from a covariance of the lasting part of the loop's state (such as the stationary one; zero if `None`),
-    /// keeping the mean cost of stretches of `curve_step_ns` (0: none) or of twice that again and again.
+    /// Starts from a covariance of the lasting part of the loop's state, such as the stationary one; zero if `None`.
+    /// Keeps the mean cost of stretches of `curve_step_ns` (0: none) or of twice that again and again.
     pub fn new(
         closed: &Loop,
         interval: TimeBase,

@@ -114,7 +114,7 @@ impl MultiTaskLoop {
     }
 }
 
-/// Proves stability for the observed misses of the longest window with a proof, else the result of the longest.
+/// Stability under the observed misses of the longest window with a proof, else of the longest of all.
 fn stability_under_observed_misses(jobs: &[Step], observed: &[WeaklyHard]) -> Option<StabilityUnderMisses> {
     let steps = StepSet::new(jobs.to_vec());
     let mut windows =

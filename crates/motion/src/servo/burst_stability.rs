@@ -85,6 +85,7 @@ impl ClassSequences {
         self.again = u64::from(self.passed >= self.longest as u64);
     }
 
+    /// Counts the repetitions so far, and shortens all sequences while there are too many.
     fn flush_repetitions(&mut self) {
         if self.again > 0 {
             *self.counts.entry(self.latest).or_default() += std::mem::take(&mut self.again);

@@ -284,19 +284,19 @@ impl Loop {
         Some(jump)
     }
 
-    /// Effect of a stretch of time with these events (times from its begin in ns, ascending) on the lasting
-    /// part of the state. Samples must be taken within the stretch before they are used.
+    /// Map, noise and cost of the lasting part of the state over a stretch of time with these events. Their times are
+    /// in ns from its begin, ascending. Samples must be taken within the stretch before they are used.
     pub fn passage(&mut self, events: &[(f64, Event)], length_ns: f64) -> Flow {
         let mut fold = PassageBuilder::new(self.order(), self.lasting_size(), self.moving_sizes());
         let mut now = 0.0;
         for (time, event) in events {
-            self.table.for_each_flow((time - now).round() as i64, |flow| fold.add_flow(flow));
+            self.table.for_each_flow((time - now).round() as i64, |flow| fold.append_flow(flow));
             now = f64::max(now, *time);
             if let Some(rows) = self.update(*event) {
-                fold.add_update(rows);
+                fold.append_update(rows);
             }
         }
-        self.table.for_each_flow((length_ns - now).round() as i64, |flow| fold.add_flow(flow));
+        self.table.for_each_flow((length_ns - now).round() as i64, |flow| fold.append_flow(flow));
         fold.finish()
     }
 }

@@ -12,10 +12,9 @@ const NEAR: f64 = 0.1;
 /// Largest difference of a logarithm's exponential from the matrix; beyond it there is no logarithm.
 const AGREES: f64 = 1e-8;
 
-/// A and B of the continuous plant that, with its input held for each `period_s`, goes on by `phi` and
-/// `gamma`: the logarithm of [[phi, gamma], [0, 1]] (Franklin, Powell and Workman, *Digital Control of
-/// Dynamic Systems*, 4.3, backwards). `None` with a pole at zero or on the negative real axis, which no
-/// sampled continuous plant of this order has.
+/// A and B of the continuous plant that is `phi` and `gamma` when sampled each `period_s`; `None` if none is. The
+/// logarithm of [[phi, gamma], [0, 1]] (Franklin, Powell and Workman, *Digital Control of Dynamic Systems*, 4.3,
+/// backwards). With a pole at zero or on the negative real axis there is no such plant of this order.
 pub(super) fn continuous_from_sampled(
     phi: &DMatrix<f64>,
     gamma: &DMatrix<f64>,
@@ -82,7 +81,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sampled(a: &DMatrix<f64>, b: &DMatrix<f64>, period_s: f64) -> (DMatrix<f64>, DMatrix<f64>) {
+    fn sampled_from_continuous(
+        a: &DMatrix<f64>,
+        b: &DMatrix<f64>,
+        period_s: f64,
+    ) -> (DMatrix<f64>, DMatrix<f64>) {
         let (n, m) = b.shape();
         let mut whole = DMatrix::zeros(n + m, n + m);
         whole.view_mut((0, 0), (n, n)).copy_from(a);
@@ -95,7 +98,7 @@ mod tests {
     fn double_integrators_and_fast_poles_come_back() {
         let a = DMatrix::from_row_slice(3, 3, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, -2_000.0]);
         let b = DMatrix::from_row_slice(3, 1, &[0.0, 0.0, 1.0]);
-        let (phi, gamma) = sampled(&a, &b, 1e-3);
+        let (phi, gamma) = sampled_from_continuous(&a, &b, 1e-3);
         let (back_a, back_b) = continuous_from_sampled(&phi, &gamma, 1e-3).unwrap();
         assert!((back_a - &a).amax() < 1e-6 * a.amax() && (back_b - b).amax() < 1e-6);
     }
@@ -114,7 +117,7 @@ mod tests {
             a in prop::collection::vec(-30.0f64..30.0, 9), b in prop::collection::vec(-5.0f64..5.0, 6), period_s in 1e-3f64..2e-2
         ) {
             let (a, b) = (DMatrix::from_row_slice(3, 3, &a), DMatrix::from_row_slice(3, 2, &b));
-            let (phi, gamma) = sampled(&a, &b, period_s);
+            let (phi, gamma) = sampled_from_continuous(&a, &b, period_s);
             let (back_a, back_b) = continuous_from_sampled(&phi, &gamma, period_s).unwrap();
             prop_assert!((back_a - &a).amax() < 1e-7 * a.amax().max(1.0));
             prop_assert!((back_b - &b).amax() < 1e-7 * b.amax().max(1.0));

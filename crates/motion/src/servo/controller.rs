@@ -11,8 +11,8 @@ use super::plant::Plant;
 use super::riccati::dare;
 
 impl Design {
-    /// The controller for a plant, a period and a constant delay from sampling to actuation that the design
-    /// takes into account (0 to a period). PD and PID add the delay to their lead: Td + delay.
+    /// The controller for a plant and a period, designed for a constant delay from sampling to actuation. The delay is
+    /// from 0 to a period. PD and PID add it to their lead: Td + delay.
     pub fn controller(&self, plant: &Plant, period_ns: i64, delay_ns: i64) -> Result<Controller, Error> {
         let fail = |fault: Error| Err(fault.within(&plant.name));
         let (_, m, p) = plant.sizes();

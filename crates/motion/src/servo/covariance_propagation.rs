@@ -65,6 +65,7 @@ impl WarmedUpCovariance {
         self.walk.add_constant_cost(from_ns, to_ns, cost);
     }
 
+    /// Runs through the kept moments once to settle the covariance, then again for the cost.
     fn warm_up(&mut self) {
         self.most = 0;
         self.first.iter().for_each(|moment| self.walk.process(*moment));

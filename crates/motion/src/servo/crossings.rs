@@ -42,8 +42,8 @@ pub struct LoopMargins {
 }
 
 impl LoopMargins {
-    /// Margins with a constant delay from sampling to actuation; `None` for a loop that is unstable with it, and for a delay of more
-    /// than 64 periods, for which none are looked for.
+    /// Margins with a constant delay from sampling to actuation; `None` if the loop is unstable with it. None are
+    /// looked for, either, with a delay of more than 64 periods.
     pub fn new(
         plant: &Plant,
         controller: &Controller,

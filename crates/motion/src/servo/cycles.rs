@@ -364,24 +364,24 @@ mod tests {
 
     const H: i64 = 1_000;
 
-    fn effective_event(time: f64, by: u8) -> (f64, Event) {
+    fn finish_event(time: f64, by: u8) -> (f64, Event) {
         (time, Event { by, act: LoopAction::Finish })
     }
 
     #[test]
     fn a_period_is_missed_where_any_task_owes_an_output() {
         let due_outputs = OutputsPerPeriod { period_ns: 100, outputs: vec![1, 2] };
-        let all = [effective_event(10.0, 1), effective_event(40.0, 0), effective_event(70.0, 1)];
+        let all = [finish_event(10.0, 1), finish_event(40.0, 0), finish_event(70.0, 1)];
         assert_eq!(due_outputs.missed_periods(&all, 100.0), [false]);
         assert_eq!(due_outputs.missed_periods(&all[..2], 100.0), [true]);
         // The second task's last output comes in the next period, with that period's own.
         let late = [
-            effective_event(10.0, 1),
-            effective_event(40.0, 0),
-            effective_event(105.0, 1),
-            effective_event(120.0, 1),
-            effective_event(150.0, 0),
-            effective_event(170.0, 1),
+            finish_event(10.0, 1),
+            finish_event(40.0, 0),
+            finish_event(105.0, 1),
+            finish_event(120.0, 1),
+            finish_event(150.0, 0),
+            finish_event(170.0, 1),
         ];
         assert_eq!(due_outputs.missed_periods(&late, 200.0), [true, false]);
     }
@@ -405,7 +405,7 @@ mod tests {
         found
     }
 
-    /// Cycles there were, and those of them that are kept.
+    /// Number of cycles, and of those that are kept.
     fn counts(found: &CycleCollector) -> (u64, u64) {
         let kept = found.classes.iter().map(|class| class.kept.len() as u64).sum();
         (found.classes.iter().map(|class| class.count).sum(), kept)

@@ -193,8 +193,8 @@ impl Design {
         }
     }
 
-    /// Reads `state-feedback`, `lqg`, `pd:GAIN:TD` or `pid:GAIN:TI:TD`, such as `pd:1.5:35ms`, for a plant with this
-    /// many outputs. A value may be a list with commas, one for each output.
+    /// Reads `state-feedback`, `lqg`, `pd:GAIN:TD` or `pid:GAIN:TI:TD`, such as `pd:1.5:35ms`. A value may be a list
+    /// with commas, one for each of the plant's outputs.
     pub fn parse(text: &str, outputs: usize) -> Result<Design, Error> {
         const NAME: &str = "--controller";
         let (kind, values) =
@@ -244,7 +244,7 @@ impl Design {
     }
 }
 
-/// Times above zero, or from zero for the derivative's.
+/// Times of each output in seconds: above zero, or from zero for the derivative's.
 fn parse_times(
     name: &str,
     key: &'static str,

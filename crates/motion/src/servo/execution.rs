@@ -141,8 +141,8 @@ impl Execution {
         self.transitions[(before, after)]
     }
 
-    /// States of the Markov chain of kinds: kinds with the same probabilities of the next kind share
-    /// one. Returns the state of each kind, and for each state the probabilities of the next kinds.
+    /// Markov chain of the kinds: the state of each kind, and for each state the probabilities of the next kinds. Kinds
+    /// with the same probabilities of the next kind share a state.
     pub(super) fn merged_states(&self) -> (Vec<usize>, Vec<Vec<f64>>) {
         let mut known: Vec<Vec<f64>> = Vec::new();
         let mut of = |kind: usize| {

@@ -124,7 +124,7 @@ impl FlowTable {
         FlowTable { a: whole, r, q: q.clone(), digits, inputs: m }
     }
 
-    /// The flow of a time; none for a time that is not positive.
+    /// The flow over a time; the identity for a time that is not positive.
     pub fn flow(&mut self, time_ns: i64) -> Flow {
         let mut flow = Flow::identity(self.a.nrows());
         self.for_each_flow(time_ns, |digit| flow = flow.then(&digit.full));

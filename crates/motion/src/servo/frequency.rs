@@ -74,8 +74,8 @@ impl SampledLoop {
         Some(-through)
     }
 
-    /// The return ratio of one input with the others closed: det(I + L) / det(I + L without it) - 1, where L is
-    /// the loop broken at the inputs. The ordinary loop gain when there is one input.
+    /// The return ratio of one input with the others closed; `None` on a pole. It is det(I + L) / det(I + L without it)
+    /// - 1, where L is the loop broken at the inputs: the ordinary loop gain when there is one input.
     pub fn return_ratio(&self, channel: usize, theta: f64) -> Option<Complex<f64>> {
         let broken = self.controller_response(theta)? * self.plant_response(theta)?;
         let m = broken.nrows();
@@ -96,8 +96,8 @@ impl SampledLoop {
         eigenvalues(broken)
     }
 
-    /// The loop with its inputs open, z s = A s + B v with u = K s: v is sent to the inputs, u is computed
-    /// for them by the controller. Closed it is A + B K.
+    /// A, B and K of the loop with its inputs open: z s = A s + B v with u = K s. v is sent to the inputs, u is
+    /// computed for them by the controller. Closed it is A + B K.
     pub fn state_space(&self) -> (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>) {
         let (n, m, nc) = (self.phi.nrows(), self.now.ncols(), self.controller.state_count());
         // State: x, then the inputs computed 1, 2, ... periods ago, then the controller's.

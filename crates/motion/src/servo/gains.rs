@@ -81,7 +81,7 @@ fn matrix_rows(m: &DMatrix<f64>) -> MatrixRows {
     m.row_iter().map(|row| row.iter().copied().collect()).collect()
 }
 
-/// The first terms of 1/G(s) = f0 + f1 s + f2 s^2 + ...
+/// f0, f1 and f2 of 1/G(s) = f0 + f1 s + f2 s^2 + ...; `None` for several inputs or a zero at the origin.
 fn feedforward_terms(plant: &Plant) -> Option<[f64; 3]> {
     let (_, m, p) = plant.sizes();
     if (m, p) != (1, 1) {

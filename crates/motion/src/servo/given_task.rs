@@ -106,7 +106,7 @@ impl GivenTask {
         (stationary, analysis.stability, interval)
     }
 
-    /// The jobs as steps of sequences with misses, spread over a range; `None` for a task that can fall behind.
+    /// The jobs, spread over each range of times, as steps of proofs; `None` for a task that can fall behind.
     pub fn steps(&self, closed: &mut Loop) -> Option<Vec<Step>> {
         const OF_RANGE: u32 = 8;
         if self.action.policy == OverrunPolicy::CatchUp
@@ -157,7 +157,7 @@ impl GivenTask {
         closed.passage(&events, length)
     }
 
-    /// Replays the next job, which waits once it is due, however long the one before worked.
+    /// Replays the next job; its wait counts from its due time, however long the one before worked.
     fn next_job(&self, replay: &mut Replay, free_ns: &mut i64, work_ns: i64) -> Job {
         let due_ns = replay.due_ns();
         let waits_ns = due_ns + self.wait_ns.round() as i64 - due_ns.max(*free_ns);
@@ -166,9 +166,9 @@ impl GivenTask {
         job
     }
 
-    /// Events of a job with this execution time between others of its kind, from its due time to that of the
-    /// next served job. For a task that catches up, or whose output waits for the next start, they go from
-    /// its start to the next.
+    /// Events of a job with this execution time among others like it, and the time to the next served job. They count
+    /// from its due time to that of the next or, for a task that catches up or whose output waits for the next start,
+    /// from its start to the next.
     fn job_events(&self, time: f64, back_to_back: bool) -> (Vec<(f64, Event)>, f64) {
         let marks = matches!(self.action.policy, OverrunPolicy::Skip | OverrunPolicy::Kill)
             .then_some(LoopAction::Zero);

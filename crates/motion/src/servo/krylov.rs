@@ -83,8 +83,8 @@ pub(super) fn solve_fixed_point(
     (residual <= 1e-9 * b.norm() + 1e-12 * x.norm()).then_some(x)
 }
 
-/// The largest eigenvalue of a map that keeps a cone (as covariances do): real, not negative, and as large as the others'
-/// sizes (Krein and Rutman 1948). `begin` lies inside the cone. Infinite where the map is not of numbers.
+/// Largest eigenvalue of a map that keeps a cone, as maps of covariances do. It is real, not negative, and as large as
+/// the others' sizes (Krein and Rutman 1948). `begin` lies inside the cone. Infinite where the map is not of numbers.
 pub(super) fn largest_eigenvalue(map: impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVector<f64>) -> f64 {
     const RESTARTS: usize = 20;
     const MOST: usize = SMALL;

@@ -28,7 +28,7 @@ pub enum DelayMargin {
 }
 
 impl DelayMargin {
-    /// The longest of them; `None` for any.
+    /// Longest delay that the loop tolerates, 0 for none; `None` if it tolerates any.
     pub(super) fn longest_ns(self) -> Option<i64> {
         match self {
             DelayMargin::Never => Some(0),
@@ -38,8 +38,8 @@ impl DelayMargin {
     }
 }
 
-/// The longest constant delay L such that the loop is stable for every constant delay from zero to L: exactly up to 16
-/// periods, beyond from the frequency response.
+/// Longest constant delay for which the loop is stable, as it is for every shorter one. Exact up to 16 periods, beyond
+/// from the frequency response.
 pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> DelayMargin {
     let stable = |delay_ns| SampledLoop::new(plant, controller, period_ns, delay_ns).is_stable();
     if !stable(0) {
@@ -76,7 +76,8 @@ pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> D
     DelayMargin::UpTo(low)
 }
 
-/// Delay margin from the frequency response: part of a period and whole periods that agree; `None` for any.
+/// Delay margin from the frequency response; `None` if any delay is tolerated. Part of a period and whole periods
+/// agree.
 fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -> Option<i64> {
     let period = period_ns as f64;
     let mut margin_ns = 0.0;
@@ -91,8 +92,8 @@ fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) 
     Some(margin_ns as i64)
 }
 
-/// Number of periods of delay that turn one of the loop's characteristic loci into -1: a delay of d periods
-/// turns each by d theta and keeps its size. Infinite if no locus has a size of one or more.
+/// Number of periods of delay that turn one of the loop's characteristic loci into -1. A delay of d periods turns each
+/// by d theta and keeps its size. Infinite if no locus has a size of one or more.
 fn periods_to_instability(sampled: &SampledLoop) -> f64 {
     let from_one = |l: &Complex<f64>| (l.norm() - 1.0).abs();
     let turn = |theta: f64, l: &Complex<f64>| (-l).arg().rem_euclid(2.0 * PI) / theta;
@@ -157,8 +158,8 @@ impl<'a> JitterMargin<'a> {
         (Complex::from_polar(1.0, theta) - 1.0).norm() * (-ALIASES..=ALIASES).map(of).sum::<f64>().sqrt()
     }
 
-    /// The margin in ns on top of a constant delay; `None` for a loop that is unstable with that delay alone, and for a
-    /// delay of more than 64 periods, for which none is looked for.
+    /// Jitter margin in ns on top of a constant delay; `None` if the loop is unstable with that delay alone. None is
+    /// looked for, either, with a delay of more than 64 periods.
     pub fn margin_ns(&self, delay_ns: i64) -> Option<f64> {
         if delay_ns > LONGEST_DELAY.saturating_mul(self.period_ns) {
             return None;
@@ -186,7 +187,7 @@ impl<'a> JitterMargin<'a> {
     }
 }
 
-/// One of the frequencies looked at, as an angle for each period.
+/// The k-th of the frequencies looked at, as an angle for each period.
 fn grid_frequency(k: u32) -> f64 {
     PI * f64::from(k) / f64::from(FREQUENCIES)
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::flow_map::Flow;
 use super::krylov;
 use super::numeric::{balance, smallest_eigenvalue};
-use super::symmetric::{add_congruence, identity_vector, to_matrix, to_vector, vector_length};
+use super::symmetric::{add_congruence, identity_vector, to_matrix, vector_length, weighted_vector};
 
 /// Largest number of different durations for the rate; beyond it the two nearest become one.
 const MOST_DURATIONS: usize = 96;
@@ -54,8 +54,8 @@ impl StretchDistribution {
         let (_, weight, map) = self.duration_entry(time_s);
         *weight += share;
         add_congruence(map, &passage.phi, share);
-        self.noise += to_vector(&passage.noise) * share;
-        self.cost += to_vector(&passage.cost) * share;
+        self.noise += weighted_vector(&passage.noise) * share;
+        self.cost += weighted_vector(&passage.cost) * share;
         self.offset += passage.offset * share;
         self.time_s += time_s * share;
         self.weight += share;
@@ -436,7 +436,8 @@ impl<'a> BalancedChain<'a> {
         (rate * period_s).exp()
     }
 
-    /// The covariance in each state times its share, as vectors: pi_j P_j = sum over ways i -> j of p pi_i (F P_i F' + noise).
+    /// The covariance in each state times its share, as vectors; `None` if the equation has no solution. pi_j P_j = sum
+    /// over ways i -> j of p pi_i (F P_i F' + noise).
     fn covariances(&self, pi: &DVector<f64>) -> Option<Vec<DVector<f64>>> {
         let mut right = DVector::zeros(self.chain.states * self.size);
         for edge in &self.chain.edges {

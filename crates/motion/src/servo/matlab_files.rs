@@ -149,7 +149,7 @@ fn parse_roots(name: &str, value: &Value) -> Result<Vec<Root>, Error> {
     read.ok_or_else(|| error::invalid_roots(name))
 }
 
-/// A matrix. MATLAB leaves the brackets of a row or column out: the required shape tells which it is.
+/// Reads the rows of a matrix. MATLAB leaves the brackets of a row or column out: the required shape tells which it is.
 fn parse_rows(
     name: &str,
     what: &str,
@@ -224,7 +224,7 @@ mod tests {
     use crate::catalog::Device as _;
     use crate::servo::Plant;
 
-    fn read(name: &str, content: &str) -> Result<Plant, Error> {
+    fn import_json(name: &str, content: &str) -> Result<Plant, Error> {
         let path = std::env::temp_dir().join(format!("jitterlab-{}-{name}.json", std::process::id()));
         std::fs::write(&path, content).unwrap();
         let found = Plant::import(&path).unwrap();
@@ -237,26 +237,26 @@ mod tests {
         let nested = r#"{"A": [[0, 1], [0, -1]], "B": [[0], [1]], "C": [[1, 0]], "D": [[0]], "dt": 0}"#;
         let flat =
             r#"{"A": [[0, 1], [0, -1]], "B": [0, 1], "C": [1, 0], "D": 0, "Ts": 0, "StateName": ["a"]}"#;
-        let (nested, flat) = (read("nested", nested).unwrap(), read("flat", flat).unwrap());
+        let (nested, flat) = (import_json("nested", nested).unwrap(), import_json("flat", flat).unwrap());
         assert_eq!((nested.a, nested.b, nested.c), (flat.a, flat.b, flat.c));
-        let scalar = read("scalar", r#"{"A": -1, "B": 2, "C": 3}"#).unwrap();
+        let scalar = import_json("scalar", r#"{"A": -1, "B": 2, "C": 3}"#).unwrap();
         assert_eq!((scalar.a[(0, 0)], scalar.b[(0, 0)], scalar.c[(0, 0)]), (-1.0, 2.0, 3.0));
         let two = r#"{"A": [[0, 1], [0, -1]], "B": [[1, 0], [0, 1]], "C": [[1, 0], [0, 1]], "D": [[0, 0], [0, 0]]}"#;
-        assert_eq!(read("two", two).unwrap().sizes(), (2, 2, 2));
+        assert_eq!(import_json("two", two).unwrap().sizes(), (2, 2, 2));
         let of_two_outputs = r#"{"A": [[0, 1], [0, -1]], "B": [0, 1], "C": [[1, 0], [0, 1]], "D": [0, 0]}"#;
-        assert_eq!(read("outputs", of_two_outputs).unwrap().sizes(), (2, 1, 2));
+        assert_eq!(import_json("outputs", of_two_outputs).unwrap().sizes(), (2, 1, 2));
     }
 
     #[test]
     fn poles_and_coefficients_are_read_as_programs_write_them() {
-        let zpk = read("zpk", r#"{"z": [], "p": ["(-1+2j)", "(-1-2j)"], "k": 5}"#).unwrap();
-        let tf = read("tf", r#"{"num": [[[5]]], "den": [[[1.0, 2.0, 5.0]]], "dt": null}"#).unwrap();
+        let zpk = import_json("zpk", r#"{"z": [], "p": ["(-1+2j)", "(-1-2j)"], "k": 5}"#).unwrap();
+        let tf = import_json("tf", r#"{"num": [[[5]]], "den": [[[1.0, 2.0, 5.0]]], "dt": null}"#).unwrap();
         assert_eq!((zpk.a, zpk.b, zpk.c), (tf.a, tf.b, tf.c));
     }
 
     #[test]
     fn what_is_no_plant_is_refused_with_the_reason() {
-        let message = |text: &str| read("bad", text).unwrap_err().to_string();
+        let message = |text: &str| import_json("bad", text).unwrap_err().to_string();
         assert!(message("{").contains("JSON"));
         assert!(message("{}").contains("num and den"));
         assert!(message(r#"{"A": "x", "B": 1, "C": 1}"#).contains("numbers"));

@@ -98,8 +98,9 @@ impl SingleTaskLoop {
     }
 }
 
-/// Proves stability of recorded jobs under each requirement: with any missed job where `task` alone closes the plant,
-/// else with those seen. An output that waits for the next start belongs to two recorded cycles: there it is those seen, too.
+/// Proves stability of recorded jobs under each requirement, as far as it can. With any missed job where `task` alone
+/// closes the plant, else with those seen. An output that waits for the next start belongs to two recorded cycles:
+/// there it is those seen, too.
 pub(super) fn stability_of_recorded_jobs(
     task: Option<&GivenTask>,
     closed: &mut Loop,

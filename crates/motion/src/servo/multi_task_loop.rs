@@ -105,7 +105,7 @@ impl MultiTaskLoop {
         ))
     }
 
-    /// Gives all moments of all tasks, and the times at which they are together. Returns each task's timing.
+    /// Gives all moments of all tasks, and the times at which all are idle; returns each task's timing.
     pub(super) fn for_each_moment<S: JobSource>(
         &self,
         sources: &[S],
@@ -236,8 +236,8 @@ impl MultiTaskLoop {
         Err(error::unstable(&self.plant.name, self.period_ns(), ideal.spectral_radius))
     }
 
-    /// Longest constant delay of each task's outputs with which the plant is stable, as it is for every
-    /// shorter one, with all other tasks punctual; `None` if its whole period is.
+    /// Longest constant delay of each task's outputs with which the plant is stable; `None` if its whole period is. So
+    /// it is for every shorter one; all other tasks are punctual.
     pub fn tolerated_delays_ns(&self) -> Result<Vec<Option<i64>>, Error> {
         (0..self.tasks.len()).map(|i| self.tolerated_delay_ns(i)).collect()
     }

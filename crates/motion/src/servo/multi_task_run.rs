@@ -140,8 +140,8 @@ impl MultiTaskLoop {
         Ok(alone)
     }
 
-    /// References followed through the worst event of any of the plant's tasks, and with all of them punctual
-    /// for comparison; `rate` is that of the slowest part of the loop in rad/s.
+    /// References followed through the worst event of any of the plant's tasks, and with all tasks punctual. `rate` is
+    /// that of the slowest part of the loop in rad/s.
     pub(super) fn worst_event_responses<S: JobSource>(
         &self,
         sources: &[S],

@@ -31,7 +31,7 @@ pub struct ActionCost {
     pub interval: Option<Interval>,
 }
 
-/// Cost of each action that a loop's controller can take, under given execution times.
+/// Cost of each overrun action that a loop's controller can take, under given execution times.
 pub(super) fn under_execution(
     question: &SingleTaskLoop,
     execution: &Execution,
@@ -72,8 +72,7 @@ struct SampledParts {
 }
 
 impl SampledParts {
-    /// Parts of a run with `periods` periods when `followed` of them would have to be followed; `None` if all
-    /// are followed.
+    /// Even parts of a run of `periods` periods; `None` if the `followed` ones are few enough to follow them all.
     fn new(periods: u64, followed: u64, period_ns: i64, begin_ns: i64) -> Option<SampledParts> {
         let enough = (periods / SHARE).max(FEWEST);
         (followed > 2 * enough).then(|| {
@@ -155,8 +154,8 @@ impl ActionComparison {
 }
 
 impl MultiTaskLoop {
-    /// Computes the cost of each action if all tasks of the plant took it; without late jobs all costs are
-    /// equal. Re-phase is left out with several tasks, because they would never be due together again.
+    /// Cost of each overrun action if all tasks of the plant took it; without late jobs all are equal. Re-phase is left
+    /// out with several tasks, because they would never be due together again.
     pub(super) fn overrun_costs<T: JobSource>(
         &self,
         now: &Evaluation,
@@ -249,7 +248,7 @@ impl MultiTaskLoop {
     }
 }
 
-/// Relative difference of a cost from another along the same parts of a run, and half the interval of that.
+/// Ratio of two costs along the same parts of a run, and half its confidence interval; NaN if that is unknown.
 fn cost_ratio(along: &AlongTrace, other: &AlongTrace) -> (f64, f64) {
     let ratio = along.cost / other.cost;
     let half = match (part_costs(along), part_costs(other)) {

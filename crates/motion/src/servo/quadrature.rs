@@ -27,8 +27,8 @@ fn gauss_legendre(points: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Points and weights for the mean over `from..to`, cut at each of `cuts` that lies inside; `points` points
-/// for each piece. The weights add up to one.
+/// Points and weights for the mean over `from..to`, with `points` points in each piece between the `cuts` inside. The
+/// weights add up to one.
 pub(super) fn mean_quadrature(
     from: f64,
     to: f64,

@@ -182,7 +182,8 @@ fn cost_of_cycles(closed: &mut Loop, few: &[(RegenerationCycle, f64)], period_ns
     MarkovChain::independent(&cycle_distribution(closed, cycles), period_ns).stationary().cost
 }
 
-/// PD and PID: each number is changed by a factor as long as that lowers the cost and keeps the margins, then by smaller ones.
+/// PD or PID with numbers that lower the cost and keep the margins; `None` for other designs. Each is changed by a
+/// factor as long as that helps, then by smaller ones.
 fn retune_pid(
     question: &SingleTaskLoop,
     few: &[(RegenerationCycle, f64)],

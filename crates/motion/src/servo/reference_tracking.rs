@@ -27,8 +27,8 @@ pub(super) const POINTS: i64 = 1_200;
 /// Most activations around the worst event.
 const MOST_ROWS: u64 = 200_000;
 
-/// A move and a tracking task for a loop: 1 from rest to rest in ten times the time of its slowest crossover, and a sine of 1 at a
-/// tenth of that.
+/// A move and a sine for a loop to follow, by the frequency of its slowest crossover. The move is 1 from rest to rest
+/// in ten times its time, the sine has an amplitude of 1 at a tenth of it.
 pub fn default_references(crossover_rad_per_s: f64) -> [Reference; 2] {
     // As many digits as are written: 60 and not 59.8716, 0.3 and not 0.30000000000000004.
     let digits = |value: f64, more: usize| format!("{value:.more$e}").parse().unwrap_or(value);

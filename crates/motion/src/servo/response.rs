@@ -254,7 +254,13 @@ mod tests {
     use crate::catalog;
     use crate::servo::{Job, MomentGenerator, Plant, TaskTiming};
 
-    fn respond(name: &str, h: i64, latency_ns: i64, reference: Reference, end_ns: i64) -> Vec<ResponsePoint> {
+    fn late_response(
+        name: &str,
+        h: i64,
+        latency_ns: i64,
+        reference: Reference,
+        end_ns: i64,
+    ) -> Vec<ResponsePoint> {
         let plant: Plant = catalog::find_device(name, None).unwrap();
         let closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
         let (mut making, mut moments) = (MomentGenerator::new(TaskTiming::default(), h, 0), Vec::new());
@@ -281,7 +287,7 @@ mod tests {
             ("quadrotor-attitude", 5_000_000),
             ("thermal-process", 1_000_000_000),
         ] {
-            let points = respond(name, h, 0, Reference::Step(0.5), 2_000 * h);
+            let points = late_response(name, h, 0, Reference::Step(0.5), 2_000 * h);
             let last = points.last().unwrap();
             for y in &last.outputs {
                 assert!((y - 0.5).abs() < 0.01, "{name}: {last:?}");
@@ -313,14 +319,14 @@ mod tests {
     #[test]
     fn delay_makes_tracking_worse() {
         let h = 6_000_000;
-        let punctual = tracking_errors(&respond("dc-servo", h, 0, Reference::Step(1.0), 200 * h));
-        let late = tracking_errors(&respond("dc-servo", h, 5_000_000, Reference::Step(1.0), 200 * h));
+        let punctual = tracking_errors(&late_response("dc-servo", h, 0, Reference::Step(1.0), 200 * h));
+        let late = tracking_errors(&late_response("dc-servo", h, 5_000_000, Reference::Step(1.0), 200 * h));
         assert!(late.rms_error > 1.1 * punctual.rms_error, "{late:?} {punctual:?}");
     }
 
     #[test]
     fn points_come_at_their_times_whatever_the_events() {
-        let points = respond("dc-servo", 6_000_000, 1_234_567, Reference::Ramp(1.0), 60_000_000);
+        let points = late_response("dc-servo", 6_000_000, 1_234_567, Reference::Ramp(1.0), 60_000_000);
         assert_eq!(points.len(), 41);
         for (k, point) in points.iter().enumerate() {
             assert!((point.time_s - k as f64 * 1.5e-3).abs() < 1e-12);

@@ -203,7 +203,7 @@ impl ServoResult {
         ServoResult::under_run(question, run, jobs.as_slice(), wishes)
     }
 
-    /// Computes the cost of execution times (as [`Execution::parse`] reads them).
+    /// Judges a loop by execution times (as [`Execution::parse`] reads them), without a run.
     pub fn under_execution(
         question: &SingleTaskLoop,
         text: &str,
@@ -235,7 +235,7 @@ impl ServoResult {
         Ok(ServoResult { closed: question.into(), margins, judged: TimingSource::Execution(Box::new(under)) })
     }
 
-    /// Computes the margins of a loop, without a run.
+    /// Margins of a loop, and its costs at constant delays from 0 to one period.
     pub fn without_run(question: &SingleTaskLoop) -> Result<ServoResult, Error> {
         let margins = Margins::new(question, 0, 0)?;
         let tenths = (0..=10).map(|tenth| question.period_ns * tenth / 10);
@@ -246,7 +246,7 @@ impl ServoResult {
         Ok(ServoResult { closed: question.into(), margins, judged })
     }
 
-    /// The verdict, where there is something to judge by.
+    /// The verdict; `None` if only constant delays were looked at.
     pub fn verdict(&self) -> Option<&LoopVerdict> {
         match &self.judged {
             TimingSource::Run(under) => Some(&under.assessment.verdict),

@@ -6,8 +6,9 @@ use jitterlab_model::Error;
 
 use super::numeric::{complex, eigenvalues};
 
-/// The stabilising solution X of X = A'XA + Q - (A'XB + N)(R + B'XB)^-1 (B'XA + N'), and the gain
-/// L = (R + B'XB)^-1 (B'XA + N'), by the structure-preserving doubling algorithm (Chu, Fan, Lin and Wang 2004).
+/// The stabilising solution X of the discrete algebraic Riccati equation, and the gain L. X = A'XA + Q - (A'XB + N)(R +
+/// B'XB)^-1 (B'XA + N') and L = (R + B'XB)^-1 (B'XA + N'), by the structure-preserving doubling algorithm (Chu, Fan,
+/// Lin and Wang 2004).
 ///
 /// # Errors
 /// No stabilising solution: something unstable that the input cannot reach or the cost does not see.
@@ -48,7 +49,7 @@ fn symmetric(m: &DMatrix<f64>) -> DMatrix<f64> {
     (m + m.transpose()) * 0.5
 }
 
-/// Solution X by structure-preserving doubling.
+/// Solution X of the discrete algebraic Riccati equation by doubling; `None` if it does not converge.
 fn solve_by_doubling(
     a: &DMatrix<f64>,
     b: &DMatrix<f64>,
@@ -78,7 +79,7 @@ fn solve_by_doubling(
     None
 }
 
-/// Solution X by the Riccati recursion itself, which needs no inverse of R.
+/// Solution X of that equation by the Riccati recursion, without an inverse of R; `None` if it does not converge.
 fn solve_by_iteration(
     a: &DMatrix<f64>,
     b: &DMatrix<f64>,

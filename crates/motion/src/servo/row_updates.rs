@@ -34,7 +34,7 @@ impl RowUpdate {
         }
     }
 
-    /// New values of the rows, without noise.
+    /// New values of the updated rows of a state, without noise.
     pub fn new_values(&self, z: &[f64]) -> Vec<f64> {
         let mut values = vec![0.0; self.rows.len()];
         self.multiply(z, &mut values, 1);
@@ -141,7 +141,8 @@ impl PassageBuilder {
         }
     }
 
-    pub fn add_flow(&mut self, flow: &CompactFlow) {
+    /// Lets the passage go on by this flow: applies it to the map, the noise and the cost so far.
+    pub fn append_flow(&mut self, flow: &CompactFlow) {
         let (states, moving) = self.moving;
         let columns = self.lasting;
         self.offset += propagate_covariance(&mut self.noise, &mut self.fresh, self.size, self.moving, flow);
@@ -166,7 +167,8 @@ impl PassageBuilder {
         self.map[..states * columns].copy_from_slice(&self.fresh[..states * columns]);
     }
 
-    pub fn add_update(&mut self, rows: &RowUpdate) {
+    /// Lets the passage end with this update: applies it to the map and to the noise so far.
+    pub fn append_update(&mut self, rows: &RowUpdate) {
         let columns = self.lasting;
         rows.multiply(&self.map, &mut self.fresh, columns);
         for (i, at) in rows.rows.iter().enumerate() {

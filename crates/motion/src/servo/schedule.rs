@@ -200,7 +200,7 @@ mod tests {
         Schedule::new(&given.iter().map(of).collect::<Vec<_>>()).unwrap()
     }
 
-    fn times(jobs: &[Job]) -> Vec<(i64, i64, i64, bool)> {
+    fn times_us(jobs: &[Job]) -> Vec<(i64, i64, i64, bool)> {
         jobs.iter().map(|j| (j.due_ns / US, j.start_ns / US, j.end_ns / US, j.killed)).collect()
     }
 
@@ -208,15 +208,15 @@ mod tests {
     fn the_shorter_period_interrupts_the_longer() {
         let made = schedule(&[("slow", 6_000, "2.5ms"), ("fast", 4_000, "2.5ms")]);
         let jobs = made.simulate(&[("fast", OverrunPolicy::Skip), ("slow", OverrunPolicy::Skip)]);
-        assert_eq!(times(&jobs[0])[..2], [(0, 0, 2_500, false), (4_000, 4_000, 6_500, false)]);
+        assert_eq!(times_us(&jobs[0])[..2], [(0, 0, 2_500, false), (4_000, 4_000, 6_500, false)]);
         // It ends on its third due time, which has passed by that.
-        assert_eq!(times(&jobs[1])[..2], [(0, 2_500, 7_500, false), (12_000, 14_500, 19_500, false)]);
+        assert_eq!(times_us(&jobs[1])[..2], [(0, 2_500, 7_500, false), (12_000, 14_500, 19_500, false)]);
     }
 
     #[test]
     fn each_action_does_with_a_late_job_what_it_is_for() {
         let made = schedule(&[("a", 1_000, "1.3ms")]);
-        let of = |policy: OverrunPolicy| times(&made.simulate(&[("a", policy)])[0][..3]);
+        let of = |policy: OverrunPolicy| times_us(&made.simulate(&[("a", policy)])[0][..3]);
         assert_eq!(
             of(OverrunPolicy::Skip),
             [(0, 0, 1_300, false), (2_000, 2_000, 3_300, false), (4_000, 4_000, 5_300, false)]
@@ -231,14 +231,14 @@ mod tests {
         );
         // Done exactly when it is due again: that has passed.
         let exact = schedule(&[("a", 1_000, "1h")]);
-        let of = |policy: OverrunPolicy| times(&exact.simulate(&[("a", policy)])[0][..2]);
+        let of = |policy: OverrunPolicy| times_us(&exact.simulate(&[("a", policy)])[0][..2]);
         assert_eq!(of(OverrunPolicy::Skip), [(0, 0, 1_000, false), (2_000, 2_000, 3_000, false)]);
         assert_eq!(of(OverrunPolicy::CatchUp), [(0, 0, 1_000, false), (1_000, 1_000, 2_000, false)]);
         assert!(of(OverrunPolicy::Kill).iter().all(|job| job.3));
         // No work at all takes no time, and is done.
         let none = schedule(&[("a", 1_000, "0ns")]);
         assert_eq!(
-            times(&none.simulate(&[("a", OverrunPolicy::Skip)])[0])[..2],
+            times_us(&none.simulate(&[("a", OverrunPolicy::Skip)])[0])[..2],
             [(0, 0, 0, false), (1_000, 1_000, 1_000, false)]
         );
     }

@@ -18,12 +18,13 @@ fn element_indices(order: usize) -> impl Iterator<Item = (usize, usize)> + Clone
     (0..order).flat_map(move |j| (0..=j).map(move |i| (i, j)))
 }
 
-/// Factor of an element.
+/// Factor of an element: 1 on the diagonal, else the square root of 2.
 fn element_weight(i: usize, j: usize) -> f64 {
     if i == j { 1.0 } else { SQRT_2 }
 }
 
-pub(super) fn to_vector(m: &DMatrix<f64>) -> DVector<f64> {
+/// Diagonal of a symmetric matrix and, times the square root of 2, the elements above it.
+pub(super) fn weighted_vector(m: &DMatrix<f64>) -> DVector<f64> {
     let order = m.nrows();
     DVector::from_iterator(
         vector_length(order),
@@ -31,6 +32,7 @@ pub(super) fn to_vector(m: &DMatrix<f64>) -> DVector<f64> {
     )
 }
 
+/// Symmetric matrix of a [`weighted_vector`].
 pub(super) fn to_matrix(v: &[f64], order: usize) -> DMatrix<f64> {
     let mut m = DMatrix::zeros(order, order);
     for ((i, j), value) in element_indices(order).zip(v) {
@@ -57,7 +59,7 @@ pub(super) fn add_congruence(to: &mut DMatrix<f64>, f: &DMatrix<f64>, share: f64
 }
 
 pub(super) fn identity_vector(order: usize) -> DVector<f64> {
-    to_vector(&DMatrix::identity(order, order))
+    weighted_vector(&DMatrix::identity(order, order))
 }
 
 #[cfg(test)]
@@ -70,12 +72,13 @@ mod tests {
         let x = DMatrix::from_row_slice(3, 3, &[2.0, 0.3, 0.1, 0.3, 1.0, -0.4, 0.1, -0.4, 0.7]);
         let mut map = DMatrix::zeros(6, 6);
         add_congruence(&mut map, &f, 0.5);
-        let moved = to_matrix((&map * to_vector(&x)).as_slice(), 3);
+        let moved = to_matrix((&map * weighted_vector(&x)).as_slice(), 3);
         assert!((moved - &f * &x * f.transpose() * 0.5).amax() < 1e-14);
-        let back = to_matrix((map.transpose() * to_vector(&x)).as_slice(), 3);
+        let back = to_matrix((map.transpose() * weighted_vector(&x)).as_slice(), 3);
         assert!((back - f.transpose() * &x * &f * 0.5).amax() < 1e-14);
         assert!(
-            (to_vector(&x).dot(&to_vector(&f)) - 0.5 * (&x * (&f + f.transpose())).trace()).abs() < 1e-14
+            (weighted_vector(&x).dot(&weighted_vector(&f)) - 0.5 * (&x * (&f + f.transpose())).trace()).abs()
+                < 1e-14
         );
     }
 }

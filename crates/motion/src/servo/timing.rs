@@ -248,7 +248,7 @@ mod tests {
         Job { due_ns, start_ns, end_ns: start_ns + execution, killed: false, after_gap: false }
     }
 
-    fn course(
+    fn emitted(
         actuation: Actuation,
         missed_action: Option<LoopAction>,
         jobs: &[Job],
@@ -282,20 +282,20 @@ mod tests {
             (3_020, Some(Sample)),
             (3_070, Some(Finish)),
         ];
-        assert_eq!(course(Actuation::AtEnd, None, &late), expected);
+        assert_eq!(emitted(Actuation::AtEnd, None, &late), expected);
         // Missed at 2000, while it works.
-        assert_eq!(course(Actuation::AtEnd, Some(Zero), &late)[5], (2_000, Some(Zero)));
+        assert_eq!(emitted(Actuation::AtEnd, Some(Zero), &late)[5], (2_000, Some(Zero)));
     }
 
     #[test]
     fn a_task_that_is_behind_has_no_turn() {
         let behind = [job(0, 0, 1_200), job(1, 200, 300), job(2, 0, 100)];
         let turns = |actuation| {
-            let all = course(actuation, None, &behind);
+            let all = emitted(actuation, None, &behind);
             all.into_iter().filter(|(_, act)| act.is_none()).map(|(time, _)| time).collect::<Vec<_>>()
         };
         assert_eq!(turns(Actuation::AtEnd), [0, 2_000]);
-        let due = course(Actuation::AtNextDue, None, &behind);
+        let due = emitted(Actuation::AtNextDue, None, &behind);
         // The first is done at 1200, the second at 1500, before the first would be written at 2000.
         let from_second =
             [(1_200, Some(Sample)), (1_500, Some(Compute)), (2_000, Some(Write)), (2_000, TURN)];
@@ -305,12 +305,12 @@ mod tests {
     #[test]
     fn outputs_can_be_put_off_to_the_next_start_or_due_time() {
         let jobs = [job(0, 10, 50), job(1, 30, 50)];
-        let next_start = course(Actuation::AtNextStart, None, &jobs);
+        let next_start = emitted(Actuation::AtNextStart, None, &jobs);
         assert_eq!(
             next_start[3..],
             [(1_000, TURN), (1_030, Some(Write)), (1_030, Some(Sample)), (1_080, Some(Compute))]
         );
-        let next_due = course(Actuation::AtNextDue, None, &jobs);
+        let next_due = emitted(Actuation::AtNextDue, None, &jobs);
         assert_eq!(next_due[3..6], [(1_000, Some(Write)), (1_000, TURN), (1_030, Some(Sample))]);
     }
 
@@ -318,7 +318,7 @@ mod tests {
     fn a_killed_job_samples_and_writes_nothing() {
         let killed = Job { killed: true, end_ns: 2_000, ..job(1, 100, 0) };
         let never = Job { killed: true, end_ns: 3_000, ..job(2, 1_500, 0) };
-        let all = course(Actuation::AtEnd, Some(Zero), &[job(0, 0, 50), killed, never, job(3, 0, 50)]);
+        let all = emitted(Actuation::AtEnd, Some(Zero), &[job(0, 0, 50), killed, never, job(3, 0, 50)]);
         let expected = [
             (1_000, TURN),
             (1_100, Some(Sample)),
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn an_end_on_a_due_time_keeps_its_output() {
-        let all = course(Actuation::AtEnd, Some(Zero), &[job(0, 0, 1_000), job(2, 0, 10)]);
+        let all = emitted(Actuation::AtEnd, Some(Zero), &[job(0, 0, 1_000), job(2, 0, 10)]);
         assert_eq!(all[2..5], [(1_000, Some(Zero)), (1_000, Some(Finish)), (2_000, TURN)]);
     }
 

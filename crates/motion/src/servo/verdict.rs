@@ -176,8 +176,8 @@ pub(super) struct LateTask<'a> {
     pub delay_margin_ns: Option<i64>,
 }
 
-/// The verdict on a plant: its cost, the delay of the task that is nearest to its margin, another margin of its loop, and the
-/// response through the worst event.
+/// The verdict on a plant by its cost, delays, margin, requirements and response through the worst event. The delay is
+/// that of the task nearest to its margin; the margin is another one of its loop.
 pub(super) fn plant_verdict(
     found: &Evaluation,
     tasks: &[LateTask<'_>],
@@ -234,4 +234,26 @@ pub(super) fn jitter_or_misses_reason(
     // A missing proof is no reason against a loop.
     let fitness = if guarantee == Guarantee::Unstable { Fitness::Limited } else { Fitness::Good };
     Some(GradedReason { fitness, judgement: VerdictReason::Misses { seen, guarantee } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_records_leave_open_what_is_not_decided_without_them() {
+        let with_loss = |loss: f64| {
+            let side = GradedReason {
+                fitness: grade(loss, GOOD_LOSS, USABLE_LOSS),
+                judgement: VerdictReason::Cost { loss, interval: None },
+            };
+            LoopVerdict::new(vec![side]).with_lost_records()
+        };
+        let good = with_loss(0.0);
+        assert_eq!(
+            (good.fitness, good.sides[0].judgement),
+            (Fitness::CannotTell, VerdictReason::LostRecords)
+        );
+        assert_eq!(with_loss(f64::INFINITY).fitness, Fitness::Unfit);
+    }
 }

@@ -52,8 +52,8 @@ const ASSUMED_VOLTAGE_V: f64 = 24.0;
 const ASSUMED_MICROSTEPS: u32 = 8;
 
 impl Axis {
-    /// Completes a user's facts with stated assumptions: a motor as far as it is known, and StepConf's defaults for a drive that
-    /// is not.
+    /// Completes a user's facts with stated assumptions. They are a motor as far as it is known, and StepConf's
+    /// defaults for a drive that is not.
     pub fn new(motor: Motor, drive: Option<Drive>, facts: AxisFacts) -> Result<Axis, Error> {
         let (motor, mut assumed) = motor.checked()?.complete_from_catalog();
         let drive = match drive {

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same equation in steps of a nanosecond.
+    /// Current after a time by the same equation, in steps of a nanosecond.
     fn stepped(chopper: &Chopper, time_s: f64, mut current: f64, wanted: f64, emf: f64) -> f64 {
         let steps = (time_s * 1e9).round();
         let rate = |i: f64| {

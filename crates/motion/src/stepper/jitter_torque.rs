@@ -9,8 +9,8 @@ use jitterlab_model::Error;
 
 use super::step_loss::load_angle_rad;
 
-/// NIST equation 7 in the form it collapses to when the speed is f full steps per second:
-/// dT = (pi/2) h f dt, in the unit of h. Positive for a positive `jitter_s`.
+/// Torque that jitter costs at a speed in full steps per second, by NIST equation 7. There it collapses to dT = (pi/2)
+/// h f dt, in the unit of h. Positive for a positive `jitter_s`.
 pub fn linear_torque_nm(holding_torque_nm: f64, steps_per_s: f64, jitter_s: f64) -> f64 {
     FRAC_PI_2 * holding_torque_nm * steps_per_s * jitter_s
 }
@@ -36,7 +36,8 @@ pub struct JitterTorque {
     pub late_nm: f64,
 }
 
-/// T = h sin(delta) around the operating point delta_0 = asin(T_L/h), displaced by (pi/2) f dt.
+/// Torque of a jitter around the load angle, linear and exact. T = h sin(delta) at delta_0 = asin(T_L/h), displaced by
+/// (pi/2) f dt.
 pub fn jitter_torque(
     holding_torque_nm: f64,
     load_torque_nm: f64,

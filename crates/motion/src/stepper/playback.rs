@@ -11,8 +11,8 @@ use super::simulate::{RotorResponse, simulate};
 /// Punctual ticks before the recorded ones, so that the start's transient is over when they come.
 const SETTLE_NS: i64 = 500_000_000;
 
-/// Plays latencies (in order, one for each tick of a base period) as step pulses at a full-step rate, after half a
-/// second of punctual ticks that is not part of the figures.
+/// Simulates an axis with the latencies of a base period's ticks, as step pulses at a full-step rate. They are in
+/// order; half a second of punctual ticks before them is not part of the figures.
 pub fn play_latencies(
     axis: &Axis,
     full_steps_per_s: f64,
@@ -28,8 +28,8 @@ pub fn play_latencies(
     simulate(axis, full_steps_per_s, pulses.map(|p| p.time_ns), settle_s)
 }
 
-/// The fastest of `speeds` (full steps per second) at which base period and motor lose no step with punctual
-/// ticks: steps that a run loses at that speed are lost by its timing. `None` if no speed is possible.
+/// The fastest of `speeds` (full steps per second) at which punctual ticks lose no step; `None` if none. Steps that a
+/// run loses at that speed are lost by its timing.
 pub fn fastest_speed_without_loss(axis: &Axis, base_period_ns: i64, speeds: &[f64]) -> Option<f64> {
     let ticks_per_s = 1e9 / base_period_ns.max(1) as f64;
     let mut speeds: Vec<f64> =

@@ -34,9 +34,9 @@ fn winding(motor: &Motor) -> Result<Winding, Error> {
     })
 }
 
-/// Largest torque with the phase currents limited to an amplitude of sqrt(2) I and the voltages to V, over all
-/// current phasors (so including field weakening): the highest quadrature current in the intersection of two
-/// discs. Zero where no current drives the motor any more.
+/// Largest torque at a shaft speed within the current and voltage of the supply; zero where none drives the motor. The
+/// phase currents have an amplitude of at most sqrt(2) I and the voltages of V, over all current phasors (so including
+/// field weakening): the highest quadrature current in the intersection of two discs.
 pub fn limited_torque_nm(motor: &Motor, supply: Supply, shaft_rad_per_s: f64) -> Result<f64, Error> {
     let w = winding(motor)?;
     let peak = SQRT_2 * supply.current_a;

@@ -104,22 +104,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn times(latencies: &[i64], policy: Overrun) -> Vec<i64> {
+    fn pulse_times(latencies: &[i64], policy: Overrun) -> Vec<i64> {
         PulseTrain::new(latencies.to_vec(), 50_000, 20_000.0, policy).map(|p| p.time_ns).collect()
     }
 
     #[test]
     fn punctual_ticks_make_a_uniform_train() {
-        assert_eq!(times(&[0; 4], Overrun::Skip), [0, 50_000, 100_000, 150_000]);
+        assert_eq!(pulse_times(&[0; 4], Overrun::Skip), [0, 50_000, 100_000, 150_000]);
     }
 
     #[test]
     fn a_stall_delays_the_train_for_good_or_ends_in_a_burst() {
         // Tick 1 is 120 us late: ticks 2 and 3 pass meanwhile.
         let late = [0, 120_000, 0, 0, 0];
-        assert_eq!(times(&late, Overrun::Skip), [0, 170_000, 200_000, 250_000, 300_000]);
-        assert_eq!(times(&late, Overrun::CatchUp), [0, 170_000, 180_000, 190_000, 200_000]);
-        assert_eq!(times(&late, Overrun::RePhase), [0, 170_000, 220_000, 270_000, 320_000]);
+        assert_eq!(pulse_times(&late, Overrun::Skip), [0, 170_000, 200_000, 250_000, 300_000]);
+        assert_eq!(pulse_times(&late, Overrun::CatchUp), [0, 170_000, 180_000, 190_000, 200_000]);
+        assert_eq!(pulse_times(&late, Overrun::RePhase), [0, 170_000, 220_000, 270_000, 320_000]);
     }
 
     proptest! {

@@ -84,7 +84,7 @@ pub struct Beat {
 }
 
 impl Beat {
-    /// Within 20 % of the resonance, where the ripple of the load angle grows several times.
+    /// True if it is within 20 % of the resonance, where the ripple of the load angle grows several times.
     pub fn excites_resonance(&self) -> bool {
         self.frequency_hz > 0.0 && self.off_resonance < 0.2
     }

@@ -7,9 +7,9 @@ use jitterlab_model::Error;
 use super::motor::Motor;
 use super::step_loss::load_angle_rad;
 
-/// Small-signal frequency of the rotor in its magnetic spring, at standstill on a full step:
-/// sqrt((Nr h cos d + 4 Nr T_d cos 4d) / J) / 2 pi, with the load angle d at which h sin d + T_d sin 4d = T_L
-/// (Acarnley, Stepping Motors, chapter 4, with the detent torque as a fourth-harmonic spring).
+/// Small-signal frequency of the rotor in its magnetic spring, at standstill on a full step. It is sqrt((Nr h cos d + 4
+/// Nr T_d cos 4d) / J) / 2 pi, with the load angle d at which h sin d + T_d sin 4d = T_L (Acarnley, Stepping Motors,
+/// chapter 4, with the detent torque as a fourth-harmonic spring).
 ///
 /// `extra_inertia_kg_m2` moves with the rotor. An unknown detent torque counts as zero.
 pub fn ring_frequency_hz(motor: &Motor, load_torque_nm: f64, extra_inertia_kg_m2: f64) -> Result<f64, Error> {

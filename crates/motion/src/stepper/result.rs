@@ -194,10 +194,10 @@ impl StepperQuestion {
 }
 
 impl StepperResult {
-    /// Drives the motor with the activations recorded around the worst latency, `simulate_ns` in all, under
-    /// each policy and at each speed of the table. If that is impossible, as for a run that keeps only a
-    /// histogram, a caveat gives the reason. `begun` is called before each run with its name, the time to
-    /// play and the number of speeds.
+    /// Simulates the motor with the activations around the worst latency, under each policy and at each speed. They
+    /// last `simulate_ns` in all; the speeds are those of the table. If that is impossible, as for a run that keeps
+    /// only a histogram, a caveat gives the reason. `begun` is called before each run with its name, the time to play
+    /// and the number of speeds.
     pub fn simulate(
         &mut self,
         run: &OneTask,

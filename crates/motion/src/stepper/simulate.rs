@@ -43,7 +43,7 @@ const STAYS_S: f64 = 0.2;
 /// Cycles after which a rotor counts as stalled and the simulation ends.
 const STALLED_CYCLES: f64 = 50.0;
 
-/// Drives the axis with pulses at these times (ns, ascending), starting at the given full-step rate.
+/// Simulates the axis with pulses at these times (ns, ascending), from the given full-step rate on.
 pub fn simulate(
     axis: &Axis,
     full_steps_per_s: f64,

@@ -20,8 +20,8 @@ pub fn load_angle_rad(load_ratio: f64) -> Result<f64, Error> {
     }
 }
 
-/// The largest jump in full steps by which the command may fall behind (pulses came late or never) at a load of `load_ratio` =
-/// T_L/h, at constant speed and without damping: D with U(delta_0 - D) = U(pi - delta_0).
+/// Largest jump in full steps by which the command may fall behind at a load of `load_ratio` = T_L/h. Pulses came late
+/// or never. At constant speed and without damping: D with U(delta_0 - D) = U(pi - delta_0).
 pub fn critical_jump(load_ratio: f64) -> Result<f64, Error> {
     let angle = load_angle_rad(load_ratio)?;
     let potential = |x: f64| -x.cos() - load_ratio * x;

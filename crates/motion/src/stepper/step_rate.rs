@@ -55,8 +55,8 @@ const STEPCONF_OVERHEAD_NS: i64 = 5_000;
 /// Longest base period StepConf writes.
 pub const STEPCONF_LONGEST_NS: i64 = 100_000;
 
-/// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`),
-/// in the mode it chooses. `jitter_ns` is its Base Period Maximum Jitter.
+/// Shortest base period and largest step rate of LinuxCNC's StepConf, in the step mode that it chooses. In stepconf.py
+/// they are `minperiod` and `maxsteprate`; `jitter_ns` is its Base Period Maximum Jitter.
 pub fn stepconf_limits(jitter_ns: i64, drive: &Drive) -> StepConf {
     let mode = if drive.step_time_ns <= 5_000 { StepMode::DoubleStep } else { StepMode::SingleStep };
     StepConf::with_mode(mode, jitter_ns, drive)
@@ -272,8 +272,8 @@ impl Reversal {
     }
 }
 
-/// The shortest interval between two ticks that keeps a drive's step time and space: in single-step mode each is
-/// one interval; in double-step mode the pulse is made inside the tick and the rest must remain for the space.
+/// The shortest interval between two ticks that keeps a drive's step time and space. In single-step mode each is one
+/// interval; in double-step mode the pulse is made inside the tick and the rest must remain for the space.
 fn needed_interval_ns(drive: &Drive, mode: StepMode) -> i64 {
     match mode {
         StepMode::DoubleStep => drive.step_time_ns + drive.step_space_ns,

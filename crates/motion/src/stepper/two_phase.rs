@@ -240,8 +240,8 @@ mod tests {
         }
     }
 
-    /// The same equations by the plainest means: the classical method with a library's sine and steps of 0.25 us.
-    fn plainly(
+    /// State after a time by the plainest means: the classical method with a library's sine and steps of 0.25 us.
+    fn integrate_plainly(
         motor: &TwoPhase,
         axis: &Axis,
         x: MotorState,
@@ -308,7 +308,8 @@ mod tests {
                 let late_s = if pulse % 500 == 300 { 100e-6 } else { (pulse % 7) as f64 * 2e-6 - 6e-6 };
                 let time_s = interval_s + late_s;
                 quick.advance(time_s, |_, _| {});
-                plain.state = plainly(&plain, &axis, plain.state, plain.reference_currents(), time_s);
+                plain.state =
+                    integrate_plainly(&plain, &axis, plain.state, plain.reference_currents(), time_s);
                 quick.add_pulses(1);
                 plain.add_pulses(1);
                 let load_angle = plain.load_angle_steps();

@@ -29,8 +29,8 @@ fn trace(periods: u64, h: i64, jitter: f64, missed: f64, seed: u64) -> Vec<Activ
         .collect()
 }
 
-/// (stationary cost, cost along the trace, half the interval of that)
-fn both(plant: &Plant, h: i64, trace: &[Activation]) -> Option<(f64, f64, f64)> {
+/// Stationary cost, cost along the trace, and half the interval of that; `None` for a slow loop.
+fn both_costs(plant: &Plant, h: i64, trace: &[Activation]) -> Option<(f64, f64, f64)> {
     let found = SingleTaskLoop::new(plant.clone(), h).evaluate(trace).ok()?;
     // Slower loops would need longer traces for their parts to be independent.
     if found.independent.radius_per_period > 0.99 {
@@ -46,7 +46,7 @@ fn shipped_plants_cost_the_same_both_ways() {
         [("dc-servo", 6_000_000), ("integrator", 100_000_000), ("ball-screw", 1_000_000), ("jiwy", 5_000_000)]
     {
         let plant: Plant = catalog::find_device(name, None).unwrap();
-        let (stationary, along, half) = both(&plant, h, &trace(20_000, h, 0.3, 0.01, 42)).unwrap();
+        let (stationary, along, half) = both_costs(&plant, h, &trace(20_000, h, 0.3, 0.01, 42)).unwrap();
         assert!((stationary - along).abs() < 2.0 * half + 1e-4 * stationary, "{name}: {stationary} {along}");
     }
 }
@@ -56,7 +56,7 @@ fn a_constant_trace_costs_exactly_its_pattern() {
     let plant: Plant = catalog::find_device("dc-servo", None).unwrap();
     let worked = |a: Activation| Activation { end_ns: a.start_ns + 1_200_000, ..a };
     let constant: Vec<_> = trace(2_000, 6_000_000, 0.0, 0.0, 1).into_iter().map(worked).collect();
-    let (stationary, along, _) = both(&plant, 6_000_000, &constant).unwrap();
+    let (stationary, along, _) = both_costs(&plant, 6_000_000, &constant).unwrap();
     assert!(
         (stationary - 72.662933).abs() < 1e-5 && (along - stationary).abs() < 1e-9 * stationary,
         "{along}"
@@ -86,7 +86,7 @@ proptest! {
         );
         let plant = Plant::from_toml("random", &text).unwrap();
         let h = 10_000_000;
-        if let Some((stationary, along, half)) = both(&plant, h, &trace(8_000, h, jitter, missed, seed)) {
+        if let Some((stationary, along, half)) = both_costs(&plant, h, &trace(8_000, h, jitter, missed, seed)) {
             prop_assert!((stationary - along).abs() < 3.0 * half + 2e-4 * stationary, "{stationary} {along} {half}");
         }
     }

@@ -55,7 +55,7 @@ fn independent(
     MarkovChain::independent(&periods(&mut closed, period_ns, patterns), period_ns).stationary()
 }
 
-fn uniform(patterns: impl IntoIterator<Item = Pattern>) -> Vec<(Pattern, f64)> {
+fn equal_shares(patterns: impl IntoIterator<Item = Pattern>) -> Vec<(Pattern, f64)> {
     patterns.into_iter().map(|p| (p, 1.0)).collect()
 }
 
@@ -64,7 +64,7 @@ fn close(found: f64, expected: f64, relative: f64) {
 }
 
 /// Rows of a surface: period and the costs of 21 delays.
-fn surface(csv: &str) -> Vec<(i64, Vec<f64>)> {
+fn parse_surface(csv: &str) -> Vec<(i64, Vec<f64>)> {
     csv.lines()
         .skip(1)
         .map(|line| {
@@ -78,9 +78,10 @@ fn surface(csv: &str) -> Vec<(i64, Vec<f64>)> {
 fn all_399_cells_of_the_constant_delay_surface() {
     let plant = dc_servo();
     let mut cells = 0;
-    for (period_ns, row) in surface(include_str!("../data/dcservo_pd_const_delay_J.csv")) {
+    for (period_ns, row) in parse_surface(include_str!("../data/dcservo_pd_const_delay_J.csv")) {
         for (step, expected) in row.into_iter().enumerate() {
-            let found = independent(&plant, period_ns, 0, &uniform([delayed(period_ns * step as i64 / 20)]));
+            let found =
+                independent(&plant, period_ns, 0, &equal_shares([delayed(period_ns * step as i64 / 20)]));
             if expected.is_finite() {
                 close(found.cost, expected, 1e-9);
             } else {
@@ -103,7 +104,7 @@ fn two_uniform_delays(period_ns: i64, m: i64) -> Vec<(Pattern, f64)> {
 fn all_399_cells_of_the_random_delay_surface() {
     let plant = dc_servo();
     let mut cells = 0;
-    for (period_ns, row) in surface(include_str!("../data/dcservo_pd_random_delay_J.csv")) {
+    for (period_ns, row) in parse_surface(include_str!("../data/dcservo_pd_random_delay_J.csv")) {
         for (m, expected) in row.into_iter().enumerate() {
             let found = independent(&plant, period_ns, 0, &two_uniform_delays(period_ns, m as i64));
             close(found.cost, expected, 1e-9);
@@ -134,13 +135,13 @@ fn random_delays_of_the_published_surface() {
 fn an_integrator_under_minimum_variance_control() {
     let plant: Plant = catalog::find_device("integrator", None).unwrap();
     let h = 1000 * MS;
-    let ideal = independent(&plant, h, 0, &uniform([delayed(0)]));
+    let ideal = independent(&plant, h, 0, &equal_shares([delayed(0)]));
     close(ideal.cost, (3.0 + 3f64.sqrt()) / 6.0, 1e-11);
     close(ideal.covariance.unwrap()[(0, 0)], 1.0773502692, 1e-10);
     for (delay, expected) in
         [(0.1, 0.905275279259), (0.25, 1.150535413780), (0.5, 1.996206889325), (0.6, 2.879461689010)]
     {
-        let found = independent(&plant, h, 0, &uniform([delayed((delay * 1e9) as i64)]));
+        let found = independent(&plant, h, 0, &equal_shares([delayed((delay * 1e9) as i64)]));
         close(found.cost, expected, 1e-9);
     }
 }
@@ -176,7 +177,7 @@ fn kushner_tobias() -> Plant {
 #[test]
 fn jitter_can_help_a_loop_kushner_tobias() {
     let (plant, h) = (kushner_tobias(), 1420 * MS);
-    let sampling = |k: i64| independent(&plant, h, 0, &uniform((0..=k).map(|j| late(j * h / 50))));
+    let sampling = |k: i64| independent(&plant, h, 0, &equal_shares((0..=k).map(|j| late(j * h / 50))));
     for (k, expected) in [(0, 138.212865), (5, 65.414675), (10, 31.303996), (20, 15.651506), (22, 15.247102)]
     {
         close(sampling(k).cost, expected, 1e-7);
@@ -187,7 +188,7 @@ fn jitter_can_help_a_loop_kushner_tobias() {
     for (k, expected) in
         [(0, 138.212865), (1, 26.450029), (2, 16.359336), (5, 9.899491), (10, 9.006125), (15, 11.552252)]
     {
-        let patterns = uniform((0..=k).map(|j| delayed(j * h / 50)));
+        let patterns = equal_shares((0..=k).map(|j| delayed(j * h / 50)));
         close(independent(&plant, h, 0, &patterns).cost, expected, 1e-7);
     }
 }
@@ -200,8 +201,8 @@ fn an_lqg_exercise_with_delay_in_and_out_of_the_design() {
          [controller]\nkind = 'lqg'",
     );
     let h = 100 * MS;
-    let any = || uniform((0..=10).map(|j| delayed(j * h / 10)));
-    let fixed = |delay| uniform([delayed(delay)]);
+    let any = || equal_shares((0..=10).map(|j| delayed(j * h / 10)));
+    let fixed = |delay| equal_shares([delayed(delay)]);
     for (patterns, design, expected) in [
         (fixed(0), 0, 0.01978045),
         (any(), 0, 0.03049439),
@@ -230,7 +231,7 @@ fn an_lqg_exercise_with_delay_in_and_out_of_the_design() {
 fn bursts_cost_more_than_the_same_delays_at_random() {
     let (plant, h) = (dc_servo(), 6 * MS);
     let (short, long) = (delayed(MS / 2), delayed(5 * MS + MS / 2));
-    let fixed = |p: &Pattern| independent(&plant, h, 0, &uniform([p.clone()])).cost;
+    let fixed = |p: &Pattern| independent(&plant, h, 0, &equal_shares([p.clone()])).cost;
     close(fixed(&short), 68.34829965, 1e-9);
     close(fixed(&long), 114.90692883, 1e-9);
     close(fixed(&delayed(MS)), 71.38418493, 1e-9);
@@ -323,9 +324,9 @@ fn late_samples_with_late_outputs() {
         (10, 66.080517, 65.986013),
         (20, 67.676073, 67.466729),
     ] {
-        let found = independent(&plant, h, 0, &uniform((0..=m).map(|j| late(j * h / 40))));
+        let found = independent(&plant, h, 0, &equal_shares((0..=m).map(|j| late(j * h / 40))));
         close(found.cost, grid, 1e-8);
-        let midpoints = uniform((0..50).map(|j| late((2 * j + 1) * m * h / 4000)));
+        let midpoints = equal_shares((0..50).map(|j| late((2 * j + 1) * m * h / 4000)));
         close(independent(&plant, h, 0, &midpoints).cost, continuous, 1e-7);
     }
 }
@@ -333,7 +334,7 @@ fn late_samples_with_late_outputs() {
 #[test]
 fn missed_activations_cost_little_alone_and_stability_in_bursts() {
     let (plant, h) = (dc_servo(), 6 * MS);
-    let ideal = independent(&plant, h, 0, &uniform([delayed(0)])).cost;
+    let ideal = independent(&plant, h, 0, &equal_shares([delayed(0)])).cost;
     let percent = |cost: f64| 100.0 * (cost / ideal - 1.0);
     let alone = independent(&plant, h, 0, &[(delayed(0), 0.99), (Vec::new(), 0.01)]).cost;
     assert!((percent(alone) - 1.80803).abs() < 1e-5);
@@ -352,12 +353,12 @@ fn missed_activations_cost_little_alone_and_stability_in_bursts() {
 #[test]
 fn microseconds_hardly_matter_to_a_servo_at_1_khz() {
     let (plant, h) = (dc_servo(), MS);
-    let ideal = independent(&plant, h, 0, &uniform([delayed(0)])).cost;
+    let ideal = independent(&plant, h, 0, &equal_shares([delayed(0)])).cost;
     let percent =
         |patterns: &[(Pattern, f64)]| 100.0 * (independent(&plant, h, 0, patterns).cost / ideal - 1.0);
-    let jitter: Vec<_> = uniform((0..=100).map(|j| delayed(j * 100)));
+    let jitter: Vec<_> = equal_shares((0..=100).map(|j| delayed(j * 100)));
     assert!((percent(&jitter) - 0.030321).abs() < 1e-5);
-    assert!((percent(&uniform([delayed(10_000)])) - 0.060654).abs() < 1e-6);
+    assert!((percent(&equal_shares([delayed(10_000)])) - 0.060654).abs() < 1e-6);
     let spike = [(delayed(0), 1.0 - 1e-4), (delayed(500_000), 1e-4)];
     assert!((percent(&spike) - 0.000307).abs() < 1e-6);
     for (share, expected) in [(1e-4, 0.008302), (1e-3, 0.083150), (1e-2, 0.844813), (0.1, 9.971278)] {

@@ -24,7 +24,7 @@ fn white(random: &mut Random, count: usize) -> Vec<f64> {
     (0..count).map(|_| 0.3 * random.next()).collect()
 }
 
-/// Remembers some 200 activations.
+/// Latencies that remember some 200 activations.
 fn dependent(random: &mut Random, count: usize) -> Vec<f64> {
     let mut now = random.next();
     let wander = |_| {

@@ -87,7 +87,7 @@ fn several_crossovers_and_narrow_modes_have_all_their_margins() {
 
 /// Each margin bounds the others; gains on both sides of a limit, and delays on both sides of theirs, are
 /// stable and unstable.
-fn hold_together(name: &str, plant: &Plant, controller: &Controller, period_ns: i64) {
+fn check_margins_agree(name: &str, plant: &Plant, controller: &Controller, period_ns: i64) {
     let Some(found) = LoopMargins::new(plant, controller, period_ns, 0, 0) else {
         assert_eq!(delay_margin(plant, controller, period_ns), DelayMargin::Never, "{name}");
         return;
@@ -155,7 +155,7 @@ fn margins_of_all_plants_hold_together() {
         ("thermal-process", 1_000 * MS),
     ] {
         let (plant, controller) = designed(name, h);
-        hold_together(name, &plant, &controller, h);
+        check_margins_agree(name, &plant, &controller, h);
     }
 }
 
@@ -182,7 +182,7 @@ fn margins_of_drives_with_two_narrow_modes_hold_together() {
         );
         let plant = Plant::from_toml("x", &text).unwrap();
         let controller = plant.design.controller(&plant, h, 0).unwrap();
-        hold_together(&text, &plant, &controller, h);
+        check_margins_agree(&text, &plant, &controller, h);
         let crossings = LoopMargins::new(&plant, &controller, h, 0, 0).map_or(0, |m| m.crossovers.len());
         several += usize::from(crossings > 1);
     }

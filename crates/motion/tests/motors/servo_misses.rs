@@ -23,7 +23,7 @@ struct Cell {
     lower_any_end: Option<f64>,
 }
 
-fn cells() -> Vec<Cell> {
+fn read_cells() -> Vec<Cell> {
     let number = |t: &str| t.parse::<f64>().unwrap();
     let of = |line: &str| {
         let cell: Vec<&str> = line.split(',').collect();
@@ -124,7 +124,7 @@ impl Cell {
 
 #[test]
 fn every_cell_of_the_table_of_missed_jobs() {
-    for cell in cells() {
+    for cell in read_cells() {
         let late = &cell.late;
         let mut steps = vec![Step { map: cell.maps(&[cell.hit]).remove(0), missed: vec![false] }];
         for (x, map) in late.iter().zip(cell.maps(late)) {
@@ -145,7 +145,7 @@ fn every_cell_of_the_table_of_missed_jobs() {
 #[test]
 fn the_miss_is_in_the_proof_though_no_job_misses() {
     let mut random = Random::new(11);
-    for cell in cells() {
+    for cell in read_cells() {
         let (found, result) = cell.asked();
         let name =
             format!("{} {} {:?}: {found:?}", cell.question.plant.name, cell.question.overrun, cell.at_most);

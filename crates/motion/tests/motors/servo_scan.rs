@@ -34,7 +34,7 @@ impl Cell {
         Cell { parts, more_ns: 0, rows: None, action, wait: 0, actuation: Actuation::AtEnd }
     }
 
-    fn told(&self, plant: &str) -> String {
+    fn description(&self, plant: &str) -> String {
         let Cell { parts, more_ns, rows, action, wait, actuation } = self;
         format!("{plant} {action} {parts:?} + {more_ns} ns, rows {rows:?}, wait {wait}, {actuation:?}")
     }
@@ -69,9 +69,9 @@ impl Cell {
         self.action == "catch-up" && longest > 1_000 && (!is_endless || phases)
     }
 
-    /// By the machine. Ranges are put on finer and finer lattices, and the remaining error is extrapolated
-    /// away (Romberg 1955).
-    fn second<const N: usize>(&self, machine: &Machine<N>, h: i64) -> Found {
+    /// Cost and radius by the machine. Ranges are put on finer and finer lattices, and the remaining error is
+    /// extrapolated away (Romberg 1955).
+    fn by_machine<const N: usize>(&self, machine: &Machine<N>, h: i64) -> Found {
         let of = |finer: i64| {
             let (mut kinds, mut shares, mut of) = (Vec::new(), Vec::new(), Vec::new());
             for (number, (low, high, share)) in self.parts.iter().enumerate() {
@@ -143,7 +143,7 @@ struct Apart {
 }
 
 impl Apart {
-    /// Costs may differ by this share.
+    /// Compares the product with the machine; costs may differ by the share `enough`.
     fn compare<const N: usize>(
         &mut self,
         name: &str,
@@ -154,9 +154,9 @@ impl Apart {
     ) {
         let plant: Plant = catalog::find_device(name, None).unwrap();
         for cell in cells {
-            let told = cell.told(name);
+            let told = cell.description(name);
             let (cost, radius, interval) = cell.product(&plant, h);
-            let second = cell.second(machine, h);
+            let second = cell.by_machine(machine, h);
             self.cells += 1;
             if cost.is_infinite() {
                 self.unstable += 1;

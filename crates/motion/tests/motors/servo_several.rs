@@ -41,7 +41,7 @@ fn ball_and_beam(design_period_s: f64) -> (Plant, [f64; 3], [f64; 3]) {
     (Plant::from_toml("ball and beam", &text).unwrap(), numerator, poles)
 }
 
-fn several(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> MultiTaskLoop {
+fn multi_task_loop(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> MultiTaskLoop {
     let there: Vec<LoopTask> = tasks
         .iter()
         .map(|(name, period_ns)| LoopTask::new(*name, *period_ns, OverrunAction::default()))
@@ -57,7 +57,7 @@ fn several(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> MultiTaskL
 fn jitterbug_s_ball_and_beam_of_one_and_of_two_rates() {
     let cost = |design_s, tasks: &[(&str, i64)], mapping: &[&str]| {
         let (plant, ..) = ball_and_beam(design_s);
-        (several(&plant, tasks, mapping).ideal_stationary().unwrap().cost * 1e4).round() / 1e4
+        (multi_task_loop(&plant, tasks, mapping).ideal_stationary().unwrap().cost * 1e4).round() / 1e4
     };
     let both = ["outer=all", "inner=all"];
     assert!((cost(0.1, &[("all", 100 * MS)], &both) - 3.3955).abs() < 1e-9);
@@ -104,7 +104,7 @@ impl Machine {
         Machine { a, r, q, numerator, denominator }
     }
 
-    /// By the series of the exponential's integrals, in short steps.
+    /// Lets time pass, by the series of the exponential's integrals in short steps.
     fn pass(&self, map: &mut Map, time_s: f64) {
         const STEPS: usize = 8;
         let t = time_s / STEPS as f64;
@@ -132,7 +132,7 @@ impl Machine {
         }
     }
 
-    fn act(&self, map: &mut Map, event: char) {
+    fn apply_event(&self, map: &mut Map, event: char) {
         let mut e = DMatrix::identity(Z, Z);
         let mut row = |to: usize, from: &[(usize, f64)]| {
             e.row_mut(to).fill(0.0);
@@ -166,7 +166,7 @@ impl Machine {
         let mut now = 0;
         for (time, event) in events {
             self.pass(&mut map, (time - now) as f64 * 1e-9);
-            self.act(&mut map, *event);
+            self.apply_event(&mut map, *event);
             now = *time;
         }
         self.pass(&mut map, (length_ns - now) as f64 * 1e-9);
@@ -229,7 +229,7 @@ fn a_cascade_of_two_rates_costs_what_a_machine_without_matrices_of_controllers_f
     let (plant, numerator, denominator) = ball_and_beam(0.1);
     let machine = Machine::new(numerator, denominator);
     let maps: Vec<Map> = CYCLES.iter().map(|c| machine.cycle(&events(*c), 100 * MS)).collect();
-    let loops = several(&plant, &[("outer", 100 * MS), ("inner", 50 * MS)], &[]);
+    let loops = multi_task_loop(&plant, &[("outer", 100 * MS), ("inner", 50 * MS)], &[]);
     // At random; and in bursts, where the last cycle comes again with the chance of three in four.
     for burst in [false, true] {
         let mut random = Random(7);

@@ -8,8 +8,7 @@ use jitterlab_model::units::Human;
 use super::{Axis, Chart, Shape, Terminal};
 use crate::words::count;
 
-/// The width of steps over the occupied bins of all counts: one in `most` of the axis between `low` and
-/// `high`, or wider if many steps would be isolated.
+/// Width to which bins are merged: one in `most` of the axis, or wider if many bars were isolated.
 fn step_width(all: &[&Vec<[f64; 3]>], axis: &Axis, (low, high): (f64, f64), most: f64) -> f64 {
     let gaps = |width: f64| {
         let alone = |bins: &&Vec<[f64; 3]>| {
@@ -27,8 +26,8 @@ const COARSER_FACTORS: [f64; 5] = [1.0, 1.5, 2.0, 3.0, 4.0];
 /// Gaps between steps that are no comb.
 const FEW_GAPS: usize = 2;
 
-/// Neighbouring bins added up until they are about `width` wide where they are drawn, each up to the next one where no more
-/// than one step lies between. None is lost, none is split.
+/// Merges neighbouring bins to bars about `width` wide on the axis; none is lost, none is split. A bar reaches to the
+/// next one where no more than one step lies between.
 pub(super) fn merge_bins(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> {
     let mut bars: Vec<[f64; 3]> = Vec::new();
     for [from, to, count] in bins {
@@ -79,7 +78,7 @@ fn sub_bin(value_ns: i64, bits: u32) -> (i64, i64) {
     (sign * i64::from(exponent + 1), sign * part as i64)
 }
 
-/// The finest grouping of the bins that fits on this many lines.
+/// Groups bins by equal parts of powers of two, as finely as fits on this many lines.
 fn group_bins(bins: &[[f64; 3]], most: usize) -> Vec<CountLine> {
     let grouped = |bits: u32| {
         let mut lines: Vec<CountLine> = Vec::new();
@@ -179,7 +178,7 @@ impl Terminal {
     }
 }
 
-/// A bar for `count` of at most `most`, which has all of `width`: one count is visible, and each factor of ten adds the same length.
+/// A bar for `count`, `width` long for `most`, on a logarithmic scale; one count is visible.
 fn log_bar(count: u64, most: u64, width: usize, ascii: bool) -> String {
     let full = (most.max(1) as f64).ln() + 1.0;
     let share = ((count.max(1) as f64).ln() + 1.0) / full;

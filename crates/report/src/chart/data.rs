@@ -99,8 +99,7 @@ struct SerializedShape {
 }
 
 impl SerializedShape {
-    /// The columns as rows; `None` unless there are `N` of one length. JSON holds a value that is no number
-    /// as null.
+    /// The columns as rows, null as NaN; `None` unless there are `N` of one length.
     fn rows<const N: usize>(&self) -> Option<Vec<[f64; N]>> {
         let columns: &[Vec<Option<f64>>; N] = self.columns.as_slice().try_into().ok()?;
         let length = columns.first()?.len();
@@ -109,7 +108,7 @@ impl SerializedShape {
         is_whole.then(|| (0..length).map(row).collect())
     }
 
-    /// The rows, each with its words.
+    /// The rows, each with its words; `None` unless there are as many of both.
     fn rows_with_labels<const N: usize>(
         &mut self,
     ) -> Option<impl Iterator<Item = ([f64; N], String)> + use<N>> {

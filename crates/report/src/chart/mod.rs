@@ -121,8 +121,7 @@ impl Axis {
         Axis { other: Some(other), ..self }
     }
 
-    /// An axis for values in nanoseconds from `low_ns` up: linear, or logarithmic if `log`, and the other one to
-    /// choose.
+    /// An axis of times from `low_ns` up, logarithmic if `log`, else linear, with the other scale to choose.
     pub fn time_from(title: impl Into<String>, low_ns: i64, log: bool) -> Self {
         let by_log = if low_ns > 0 { Scale::Log } else { Scale::SignedLog };
         let (scale, other) = if log { (by_log, Scale::Linear) } else { (Scale::Linear, by_log) };
@@ -141,8 +140,7 @@ impl Axis {
         matches!(self.scale, Scale::Log | Scale::NamedLog(_))
     }
 
-    /// Position of a value on the axis: the value itself, or its decimal logarithm. `None` if it has no
-    /// position.
+    /// Position on the axis: the value itself, or its decimal logarithm; `None` if it has none.
     pub(crate) fn position(&self, value: f64) -> Option<f64> {
         let position = match self.scale {
             Scale::Log | Scale::NamedLog(_) => value.log10(),

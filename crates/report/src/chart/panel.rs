@@ -130,7 +130,7 @@ fn chart_marks(chart: &Chart, above: i32) -> Vec<Mark> {
 }
 
 impl Panel<'_> {
-    /// Pixels to the right of a position on the axis; a value far outside the figure must not overflow.
+    /// Column of pixels of a position on the axis; limited far outside the figure, so that it cannot overflow.
     fn x_pixel(&self, position: f64) -> i32 {
         let ([from, to], (low, high)) = (self.plot.map(|corner| corner[0]), self.ranges[0]);
         from + (f64::from(to - from) * ((position - low) / (high - low)).clamp(-2.0, 3.0)).round() as i32
@@ -341,7 +341,7 @@ impl Panel<'_> {
         self.push_line(outline, look);
     }
 
-    /// Rectangles as level lines as wide as they are high: those of one shade take few bytes.
+    /// Draws cells as level lines as wide as they are high: those of one shade take few bytes.
     fn draw_cells(&mut self, Cells { size: [width, height], cells, labelled, .. }: &Cells) {
         let (low, high) = self.ranges[1];
         // Rows that do not lie on whole pixels touch all the same.
@@ -397,12 +397,12 @@ fn may_cross_others(chart: &Chart, layer: &Layer) -> bool {
     several(&is_solid) || several(&is_bars)
 }
 
-/// Dash and gap by which such a line differs from the others without colours, too.
+/// Dash and gap by which such a line differs from the others it may cross; `None` for a solid one.
 fn dash_pattern(chart: &Chart, layer: &Layer) -> Option<(i32, i32)> {
     DASH_PATTERNS[layer.colour % COLOURS.len()].filter(|_| may_cross_others(chart, layer))
 }
 
-/// A straight line across the plot: a limit in its own pattern, others in this one.
+/// Style of a straight line across the plot: dashes of its own for a limit, else the `usual` ones.
 fn line_across(layer: &Layer, usual: (i32, i32), look: Style) -> Style {
     let own = DASH_PATTERNS[layer.colour % COLOURS.len()];
     Style { dash: if layer.colour < Layer::PERIOD { Some(usual) } else { own }, ..look }
@@ -431,7 +431,7 @@ fn legend_entries(layers: &[Layer]) -> Vec<(i32, i32, &Layer)> {
 /// Words above the plot: position, row, text, colour and anchor.
 type Labels = Vec<(f64, i32, String, Ink, Anchor)>;
 
-/// The words above the plot, in as many rows as they need.
+/// Places the words above the plot in rows; returns them, and the number of rows.
 fn labels_above<'a>(chart: &'a Chart, (low, high): (f64, f64), room: f64) -> (Labels, i32) {
     let mut labels = Vec::new();
     for layer in &chart.layers {
@@ -469,7 +469,7 @@ fn labels_above<'a>(chart: &'a Chart, (low, high): (f64, f64), room: f64) -> (La
     (head.collect(), count)
 }
 
-/// The lines over bars: one for those that touch.
+/// Outlines of bars, one for all that touch each other.
 fn bar_outlines(bars: &[[Point; 2]]) -> Vec<Vec<Point>> {
     let touch = |a: &[Point; 2], b: &[Point; 2]| b[0][0] - a[1][0] <= 1;
     let outline = |bars: &[[Point; 2]]| {

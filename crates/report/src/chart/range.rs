@@ -181,8 +181,7 @@ pub(crate) fn axis_number(value: f64) -> String {
     if text == "0" { "0".into() } else { format!("{sign}{whole}{part}") }
 }
 
-/// Arranges words in rows so that none overlap. Returns the row of each, from its position and width as
-/// shares of the axis.
+/// Returns a row for each word, by its position and width as shares of the axis, so that none overlap.
 pub(crate) fn rows_without_overlap(words: &[(f64, f64)]) -> Vec<usize> {
     let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
     let position = |(at, width): &(f64, f64)| {

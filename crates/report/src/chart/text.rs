@@ -116,7 +116,7 @@ impl Canvas {
         self.halves[column][low..=high].fill(Some(ink));
     }
 
-    /// A line between two positions, through every column on its way.
+    /// Draws a line between two positions, through every column on its way.
     fn draw_line(&mut self, from: (f64, f64), to: (f64, f64), ink: HalfCell) {
         let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
         let width = (self.x.1 - self.x.0) / self.columns as f64;
@@ -238,7 +238,7 @@ impl Canvas {
         }
     }
 
-    /// The lower and the upper edge of a region.
+    /// Draws the lower and the upper edge of a region.
     fn draw_edges(&mut self, from: (f64, f64), to: (f64, f64)) {
         let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
         for half in [self.half_row(from.1), self.half_row(to.1)] {

@@ -46,7 +46,7 @@ impl Present for CheckReport {
     }
 }
 
-/// The three lines: settings alone say nothing about how regular the machine is.
+/// Conclusion: the settings in the way and the first of them; it never tells how regular the machine is.
 fn check_conclusion(report: &CheckReport) -> Conclusion {
     let (failed, warned) = (report.count(Status::Fail), report.count(Status::Warn));
     let tasks = format!("for real-time tasks on {}", cpus_text(&report.cpus));
@@ -78,7 +78,7 @@ fn fault_count_text(number: usize) -> String {
     format!("{} {verb}", plural(number as u64, "setting"))
 }
 
-/// Cost here, where that is known.
+/// The longest delay that it caused here, in brackets; empty if unknown.
 fn cost_text(check: &Check) -> String {
     check.longest_delay_ns().map_or_else(String::new, |ns| format!(" (up to {} late)", time(ns as f64)))
 }
@@ -150,7 +150,7 @@ fn checks_table(report: &CheckReport) -> Table {
     Table::new(caption, &["", "setting", "found", "to do"], checks.into_iter().map(row))
 }
 
-/// Commands that put faults right until the next start, to be copied.
+/// Commands that put faults right until the next start, to be copied; `None` if there are none.
 fn commands_piece(report: &CheckReport) -> Option<Piece> {
     let of_check = |check: &&Check| {
         let commands = check.remedies.iter().filter(|of| is_command(of));

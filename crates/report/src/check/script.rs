@@ -38,7 +38,7 @@ change() {
 }
 "#;
 
-/// The script, if there is anything that can be taken back.
+/// Bash script that puts faults right and can undo that; `None` if no remedy can be taken back.
 pub fn fix_script(report: &CheckReport) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut steps = String::new();

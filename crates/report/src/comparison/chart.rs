@@ -5,7 +5,7 @@ use jitterlab_analysis::compare::{AgainstFirst, Comparison, Difference, Statisti
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::words::list;
 
-/// Relative change of a figure in percent: lower end, value, upper end.
+/// Change of a figure in percent: lower end, value, upper end; `None` without an interval.
 fn relative_change(difference: &Difference) -> Option<[f64; 3]> {
     let [low, high] = difference.interval?;
     let first = difference.difference / (difference.ratio? - 1.0);

@@ -17,7 +17,7 @@ use crate::words::{MANY_TASKS, count, list, list_some, plural, sentence, share, 
 /// Figures that a verdict names of the only other run, and of each of several; the table has the others.
 const NAMED: [usize; 2] = [3, 1];
 
-/// The conclusion; `None` of a comparison that draws no conclusion.
+/// Conclusion by the tolerance, settings, runs or code paths; `None` if nothing is compared.
 pub(crate) fn comparison_conclusion(compared: &RunsCompared) -> Option<Conclusion> {
     if let Some(tolerated) = &compared.tolerated {
         return Some(tolerance_conclusion(compared, tolerated));
@@ -46,7 +46,7 @@ pub(crate) fn comparison_conclusion(compared: &RunsCompared) -> Option<Conclusio
 /// Number of runs that the verdict names with their differences each.
 const FEW_RUNS: usize = 3;
 
-/// Conclusion from runs side by side.
+/// Conclusion from runs side by side; `None` for fewer than two.
 pub(crate) fn runs_conclusion(tasks: &[(&str, &Comparison)]) -> Option<Conclusion> {
     let first = tasks.first()?.1.runs.first()?;
     let others: Vec<&str> = tasks.first()?.1.against_first.iter().map(|run| run.name.as_str()).collect();
@@ -121,7 +121,7 @@ const POOLED: usize = 6;
 /// Chance that as many of them do so where nothing changed, of all figures together.
 const BY_CHANCE: f64 = 0.01;
 
-/// The figure that moved the same way in most tasks between two runs, where that is no chance.
+/// Sentence on the figure that moved one way in most tasks, by more than chance; `None` if none did.
 fn common_direction_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let of_figure = |statistic: &Statistic| {
         let of_task = |(task, compared): &(&str, &Comparison)| {
@@ -156,7 +156,8 @@ fn common_direction_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     Statistic::ALL.iter().filter_map(of_figure).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, said)| said)
 }
 
-/// The task with really more or fewer values above the histogram, which no quantile shows.
+/// Sentence on the task with really more or fewer values above the histogram; `None` if there is none. No quantile
+/// shows it.
 fn above_histogram_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let found = tasks.iter().filter_map(|(task, compared)| {
         let [only] = compared.against_first.as_slice() else { return None };
@@ -191,7 +192,7 @@ fn above_histogram_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     ))
 }
 
-/// The largest latencies of several tasks that all moved the same way between two runs, where little else is known.
+/// Sentence if the maxima of several tasks all moved one way and no interval is known; else `None`.
 fn maxima_direction_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let both = |compared: &Comparison| {
         let [first, here] = compared.runs.as_slice() else { return None };
@@ -290,7 +291,7 @@ fn figure_in_both_runs(compared: &Comparison, run: &str, of: &Difference) -> Str
 /// The figures that a purpose needs first.
 const PRIMARY: [Statistic; 3] = [Statistic::MissedShare, Statistic::P99, Statistic::Maximum];
 
-/// The direction that all of these figures have in all tasks, as seen in both of two runs, whatever they prove.
+/// Verb such as `was better than`, by the direction that the main figures show, whatever they prove.
 fn observed_direction_verb(tasks: &[(&str, &Comparison)]) -> &'static str {
     let differs = |of: &Difference| of.difference != 0.0 && of.refusal != Some(NoInterval::WithinBins);
     let primary = all_differences(tasks).filter(|(.., of)| PRIMARY.contains(&of.statistic) && differs(of));
@@ -355,7 +356,7 @@ fn primary_figures_sentence(tasks: &[(&str, &Comparison)]) -> String {
     sorted.into_iter().filter_map(of_task).collect::<Vec<String>>().join("; ") + &rest
 }
 
-/// States the confidence in the gross difference of two runs.
+/// States the confidence in the gross difference of two runs; `None` without one.
 fn gross_confidence_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let pairs = tasks.iter().filter(|(_, compared)| compared.runs.len() == 2);
     let mut found = pairs.filter_map(|(task, compared)| {
@@ -427,7 +428,7 @@ fn largest_difference_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> 
     Some(format!("{} of {task}: {before} in {first}, {after} in {here} ({by}{sure}).", of.statistic.name()))
 }
 
-/// If nothing is shown, the change that can be excluded, for the highest quantile with an interval.
+/// Sentence on the change that can be excluded, by the highest quantile with an interval; `None` without one.
 fn excluded_change_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let ranked = |of: &Difference| Statistic::ALL.iter().position(|s| *s == of.statistic);
     let known = all_differences(tasks)
@@ -443,7 +444,7 @@ fn excluded_change_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     ))
 }
 
-/// Assumption behind intervals of these runs, in addition to their data.
+/// Assumption behind intervals of these runs, in addition to their data; empty if there is none.
 fn interval_assumption(compared: &Comparison, names: [&str; 2]) -> &'static str {
     let mut runs = compared.runs.iter().filter(|run| names.contains(&run.name.as_str()));
     let unordered = runs.any(|run| run.basis == Basis::IfIndependent);

@@ -8,7 +8,7 @@ use crate::junit::{self, TestCase};
 use crate::section::{Cell, Table};
 use jitterlab_analysis::compare::{FigureVerdict, RunsCompared, ToleranceVerdict};
 
-/// A test case for each figure: failed if it is shown to be worse by more than is tolerated, skipped if that
+/// JUnit XML: a test case for each figure, failed if it is shown to be worse than tolerated. It is skipped if that
 /// cannot be decided.
 pub fn junit(judged: &ToleranceVerdict) -> String {
     let cases = judged.figures.iter().map(|figure| {

@@ -6,7 +6,7 @@ use super::table::format_change;
 use crate::section::{Cell, Piece, Table};
 use crate::words::{list, share};
 
-/// Each figure with its runs.
+/// Table of the figures of two settings, with their runs, and the changes that more runs would show.
 pub(super) fn settings_pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
     let runs = [("first", &compared.first.runs), ("with", &compared.other.runs)];
     let spread = "The run is the unit. Spread: standard deviation from run to run of one setting. Intervals of change hold \

@@ -12,8 +12,7 @@ use crate::words::{MANY_TASKS, SHOWN_TASKS, list};
 /// Names longer than this are written below the table, and letters in it.
 const LONGEST_NAME: usize = 12;
 
-/// The runs of a task in one table: activations, then each figure, real differences first, of each kind the
-/// largest.
+/// Table of a task's runs: activations, then each figure, real differences first, then the largest.
 pub(super) fn runs_table(task: &str, compared: &Comparison) -> Table {
     let runs = &compared.runs;
     let long = runs.iter().any(|run| run.name.chars().count() > LONGEST_NAME);
@@ -83,8 +82,8 @@ pub(super) fn run_ranking(task: &str, compared: &Comparison) -> Option<Table> {
     (runs.len() > FEW_RUNS).then(|| Table::new(caption, &header, order.into_iter().map(row)))
 }
 
-/// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms,
-/// the largest difference on top; tasks without a difference are counted.
+/// A row for each of many tasks of two runs: the figure that differs most; `None` for few tasks. Differences within the
+/// bins of histograms do not count. The largest is on top; tasks without a difference are counted.
 pub(super) fn task_table(tasks: &[TaskCompared]) -> Option<Table> {
     let of_task = |of: &TaskCompared| {
         of.mismatches.iter().all(|of| of.conditions.is_empty())

@@ -49,7 +49,7 @@ impl Conclusion {
 pub(crate) const MEASURE_ON_TARGET: &str =
     "measure on the computer that will drive the machine; this one is virtual";
 
-/// A file as a shell takes it.
+/// Quotes a file for a shell; standard input becomes the file in which it may be saved.
 pub fn file_argument(name: &str) -> String {
     if name == STANDARD_INPUT {
         return SAVED_INPUT.into();
@@ -57,7 +57,7 @@ pub fn file_argument(name: &str) -> String {
     shell_quote(name)
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell, if needed.
 pub(crate) fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     let is_plain = !word.is_empty() && word.chars().all(plain);

@@ -9,13 +9,13 @@ use super::Conclusion;
 use crate::requirement::{self, fitness};
 use crate::words::{count, list, share, time};
 
-/// The conclusion; `None` where neither a requirement was to be decided nor anything is foretold.
+/// Conclusion about the requirements, else about the prediction; `None` without either.
 pub(crate) fn outlook_conclusion(outlook: &Outlook) -> Option<Conclusion> {
     let conclusion = requirement_conclusion(outlook).or_else(|| prediction_conclusion(outlook))?;
     Some(Conclusion { next: super::with_saved_input(conclusion.next, &outlook.file), ..conclusion })
 }
 
-/// Decision on the requirements: that of the worst.
+/// Conclusion about the requirements, that of the worst; `None` if there are none.
 pub(super) fn requirement_conclusion(outlook: &Outlook) -> Option<Conclusion> {
     let each = outlook.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
     let all: Vec<(&TaskOutlook, &RequirementResult)> = each.collect();
@@ -52,7 +52,7 @@ pub(super) fn requirement_conclusion(outlook: &Outlook) -> Option<Conclusion> {
     Some(Conclusion { fitness: worst, asked: true, verdict, number, next })
 }
 
-/// Prediction: of the latest task without a bound, else of the one with the largest.
+/// Conclusion about the latest task without a bound, else the one with the largest; `None` without a prediction.
 fn prediction_conclusion(outlook: &Outlook) -> Option<Conclusion> {
     let foretold = || outlook.tasks.iter().filter_map(|task| Some((&task.task, task.prediction.as_ref()?)));
     let bound = |of: &Prediction| of.bound.as_ref().map(|bound| bound.bound_ns);
@@ -105,7 +105,7 @@ fn prediction_conclusion(outlook: &Outlook) -> Option<Conclusion> {
     Some(Conclusion { fitness, asked: false, verdict, number, next })
 }
 
-/// Time to measure, if the length of the run alone prevents a bound.
+/// Time to measure, if the length of the run alone prevents a bound; else `None`.
 fn longer_run_advice(found: &Prediction, run_ns: f64, activations: u64) -> Option<String> {
     let mut failed = found.gates.iter().filter(|gate| !gate.passed);
     let size = failed.next().filter(|gate| matches!(gate.condition, Condition::Size { clustered: None }))?;

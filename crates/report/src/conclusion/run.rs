@@ -19,7 +19,7 @@ use crate::words::{exact_time, plural, time};
 /// Length of a measurement under load that the field asks for before it trusts a machine: "several minutes".
 const LONG_RUN_NS: i64 = 300_000_000_000;
 
-/// Conclusion of a measurement: its requirements, else its purposes, else its firmware.
+/// Conclusion of a measurement: its requirements, else its purposes, else its firmware; `None` without these.
 pub(crate) fn measurement_conclusion(measured: &MeasuredRun) -> Option<Conclusion> {
     if let Some(required) = &measured.required {
         let decided = super::outlook::requirement_conclusion(required)?;
@@ -79,12 +79,12 @@ fn consequence_hint(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// The purpose whose number the verdict quotes: the one that decides, or would if the run were longer.
+/// The purpose whose number the verdict quotes: the deciding one, else the first with a number; else `None`.
 pub(crate) fn quoted_purpose(verdict: &Verdict) -> Option<&PurposeVerdict> {
     deciding_purpose(verdict).or_else(|| verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some()))
 }
 
-/// The purpose that the conclusion is about: the first of those served worst.
+/// The purpose that the conclusion is about: the first of those served worst; `None` if all are undecided.
 fn deciding_purpose(verdict: &Verdict) -> Option<&PurposeVerdict> {
     let judged = |fitness| verdict.with_fitness(fitness).next();
     [Fitness::Unfit, Fitness::Limited, Fitness::Good].into_iter().find_map(judged)
@@ -155,7 +155,7 @@ pub(crate) fn untested_reason(run: &RunInfo, purposes: &[PurposeVerdict]) -> Str
     }
 }
 
-/// The refusal of a real-time policy: a thread asks for it last, when all else was asked for.
+/// The refusal of a real-time policy, which a thread asks for last; `None` if none was refused.
 fn policy_refusal(run: &RunInfo) -> Option<&Refusal> {
     let refused = run.tasks.iter().any(|task| {
         let granted = task.granted.as_ref().is_some_and(|granted| granted.policy.is_real_time());
@@ -169,7 +169,7 @@ fn first_remedy(remedy: &str) -> &str {
     remedy.split(" | ").next().unwrap_or(remedy)
 }
 
-/// Number of a run without a decision: the worst latency, or else the worst interval.
+/// Sentence with the worst latency, or else the worst interval, of a run without a decision.
 fn undecided_number<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> String {
     let (summaries, without_unit): (Vec<&Summary>, Vec<&Summary>) =
         summaries.partition(|summary| !summary.unknown.contains(&Gap::Unit));

@@ -107,8 +107,7 @@ fn doctor_section(id: &str, title: &str, lead: impl Into<String>, pieces: Vec<Pi
     Section::new(format!("doctor-{id}"), title, lead, pieces)
 }
 
-/// True if the measurement says something about the purposes: under an ordinary policy it would judge the
-/// policy alone.
+/// True if the measurement judges all of the purposes, not an ordinary policy alone.
 fn is_tested(result: &DoctorResult) -> bool {
     result.purposes.iter().all(|found| found.before.untested.is_none())
 }
@@ -161,7 +160,7 @@ fn with_lowercase_start(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Causes of late starts, where they were found.
+/// Causes of late starts; `None` if they were not traced.
 fn lateness_section(result: &DoctorResult) -> Option<Section> {
     let run = result.findings.why.as_ref()?;
     // A control program may intend that one of its tasks runs before another.
@@ -327,7 +326,7 @@ fn undo_section(result: &DoctorResult) -> Option<Section> {
     Some(doctor_section("undo", "How to undo it", lead, vec![Piece::text(said)]))
 }
 
-/// Steps and settings that were left out, and why.
+/// Steps and settings that were left out, and why; `None` if there are none.
 fn left_out_section(result: &DoctorResult) -> Option<Section> {
     let steps = result.findings.steps.iter().filter_map(|taken| match &taken.skipped {
         None | Some(SkipReason::Nothing) => None,

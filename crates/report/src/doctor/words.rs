@@ -95,7 +95,7 @@ pub fn introduction(asked: &DoctorRequest, loads: &[String]) -> String {
     .to_owned()
 }
 
-/// Warning that other programs measure at the same time, by the check that found them.
+/// Warning that other programs measure at the same time; `None` if the check found none.
 pub fn other_measurements_warning(report: &CheckReport) -> Option<String> {
     let check = report.faults().into_iter().find(|check| check.id == "other-measurements")?;
     let note = format!(

@@ -54,9 +54,8 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     })
 }
 
-/// A cell of text as in RFC 4180; quotes also protect characters that a reader may take for another
-/// separator, a comment or a margin. Text that a spreadsheet would compute gets an apostrophe, which makes it
-/// text there.
+/// Quotes a cell of text as in RFC 4180, and where readers may take it for a comment, margin or formula. Text that a
+/// spreadsheet would compute gets an apostrophe, which makes it text there.
 fn quote_cell(text: &str) -> String {
     let text = &*printable_name(text);
     let text = &*match text.trim_start().starts_with(['=', '+', '-', '@']) {

@@ -10,8 +10,8 @@ pub(super) fn start_unix_s(info: &RunInfo) -> Option<f64> {
     began.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs_f64())
 }
 
-/// Load, kernel, host and labels as names and values, as far as they are known, in one line each. A label's name is apart from
-/// ours, of the letters that every format takes.
+/// Load, kernel, host and labels as names and values of one line, as far as they are known. A label's name is apart
+/// from ours, of the letters that every format takes.
 pub(super) fn machine_labels(info: &RunInfo) -> Vec<(String, String)> {
     let load = info.load.specs().map(|_| info.load.to_string());
     let kernel = info.facts_before.as_ref().and_then(|facts| facts.kernel.release.clone());

@@ -58,8 +58,7 @@ impl Log {
     }
 }
 
-/// Tag of each task: its name with blanks and commas replaced, which no tag may have, and with a number if
-/// another task has the same tag.
+/// A tag for each task: its name without blanks and commas, numbered if taken; reports each that differs.
 fn unique_tags(run: &Run, tasks: &[usize], exported: &mut ExportSummary) -> BTreeMap<usize, String> {
     let mut tags: BTreeMap<usize, String> = BTreeMap::new();
     for task in tasks {

@@ -60,8 +60,8 @@ pub(super) struct LatencyCount {
     pub count: u64,
 }
 
-/// Hands every latency of these tasks to `call`, each task's in order of time: exact where activations are kept, else the upper
-/// edge of its bin, as for percentiles.
+/// Hands every latency of these tasks to `call`, each task's in order of time. It is exact where activations are kept,
+/// else the upper edge of its bin, as for percentiles.
 pub(super) fn for_each_latency(
     run: &Run,
     of: &[TaskLatencies],

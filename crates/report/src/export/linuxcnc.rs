@@ -117,8 +117,7 @@ fn servo_period(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), Stri
     })
 }
 
-/// The task with the shortest period that fits, or the reason why the run shows no such thread; `none` is the
-/// reason if it has none.
+/// The task with the shortest period that fits, or the reason why there is none; that is `none` if none fits.
 fn find_thread<'a>(
     run: &'a Run,
     tasks: &[usize],

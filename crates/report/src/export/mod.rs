@@ -125,7 +125,7 @@ pub enum Loss {
 }
 
 impl ExportSummary {
-    /// Verdicts; the worst of them is the answer if a question was asked.
+    /// Summary of test cases: their number, and the worst fitness if a question was asked.
     fn from_cases(cases: &[TestCase], asked: &ExportOptions) -> Self {
         let is_asked = asked.purpose.is_some() || !asked.requirements.is_empty();
         let worst = cases.iter().map(|case| case.fitness).max();
@@ -158,7 +158,7 @@ impl Format {
         self == Format::Junit
     }
 
-    /// Writes the tasks of these numbers.
+    /// Writes the tasks of these numbers; returns what was written and lost, with the run's warnings.
     pub fn write(
         self,
         run: &Run,

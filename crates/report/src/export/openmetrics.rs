@@ -102,12 +102,12 @@ fn write_description(
     Ok(())
 }
 
-/// The policy in force, where it is known.
+/// The policy in force; `None` if unknown.
 fn policy_text(task: &TaskRun) -> Option<String> {
     task.granted.as_ref().map(|granted| granted.policy.to_string())
 }
 
-/// The figures of each quantity that are known exactly.
+/// Writes the figures of each quantity that are known exactly.
 fn write_figures(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io::Result<()> {
     const NAME: &str = "jitterlab_timing_seconds";
     text.begin_family(NAME, MetricType::Gauge, "Figures of each quantity.")?;
@@ -130,7 +130,7 @@ fn known_figures(of: &Statistics) -> Vec<(&'static str, f64)> {
     all.into_iter().chain(percentiles).filter_map(|(name, ns)| Some((name, ns?))).collect()
 }
 
-/// The latency's histogram, where it has one.
+/// Writes the histogram of each task's latency, where it has one, in buckets.
 fn write_histograms(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io::Result<()> {
     const NAME: &str = "jitterlab_latency_seconds";
     text.begin_family(NAME, MetricType::Histogram, "Start minus due time.")?;

@@ -28,8 +28,8 @@ const FIRST_CPU_PROCESS: u64 = 100;
 /// Tracks of tasks have their numbers from here: Perfetto takes 0 and the number of the process for one and the same.
 const FIRST_TRACK: u64 = 10;
 
-/// Writes the activity around the worst activations, if it is known: a track for each lane of a processor,
-/// and one for each task with its worst starts. For other runs it writes a track for each task with all its
+/// Writes what ran around the worst starts, if their causes are known, else all activations. There is a track for each
+/// lane of a processor, and one for each task with its worst starts; else a track for each task with all its
 /// activations, one with their due times, and their latency as a curve.
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
     let mut events = Events { out, written: 0, line: Vec::new() };
@@ -144,7 +144,7 @@ impl<'a, A> Event<'a, A> {
 }
 
 impl<'a> Event<'a> {
-    /// The name of a process or track.
+    /// Event that names a process or a track.
     fn naming(kind: &'a str, pid: u64, tid: u64, name: &str) -> Self {
         let args = Some(json!({ "name": name }));
         Event { ph: "M", pid, tid, name: kind.into(), ts: None, dur: None, s: None, args }
@@ -207,7 +207,7 @@ fn write_activation(
     }
 }
 
-/// The events of these tasks: number, name and causes of each.
+/// Trace events of the worst starts and what ran around them; a task is its number, name and causes.
 fn late_start_events<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) -> Vec<Event<'a>> {
     let mut events = vec![Event::naming("process_name", LATE_STARTS_PROCESS, 0, "late starts")];
     let mut spans = BTreeSet::new();
@@ -237,7 +237,7 @@ fn late_start_events<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCaus
     events
 }
 
-/// Each latency as a slice, its parts in it.
+/// Appends each latency as a slice, with its parts in it.
 fn push_latency_slices(task: u64, of: &TaskCauses, events: &mut Vec<Event<'_>>) {
     let track = (LATE_STARTS_PROCESS, task);
     for late in &of.worst_starts {
@@ -258,7 +258,7 @@ fn push_latency_slices(task: u64, of: &TaskCauses, events: &mut Vec<Event<'_>>) 
     }
 }
 
-/// The format's times are microseconds; to the nanosecond up to 2^43 of them, 101 days.
+/// A time in microseconds, as the format has it; to the nanosecond up to 2^43 of them, 101 days.
 fn microseconds(ns: i64) -> f64 {
     ns as f64 / 1e3
 }

@@ -5,7 +5,7 @@ use jitterlab_runs::{Columns, Run};
 
 use super::{ExportSummary, Loss};
 
-/// Reports activations of these tasks that the run does not keep.
+/// Summary that names activations the run does not keep; fails if it keeps none of these tasks.
 pub(super) fn summary_of_unkept(run: &Run, tasks: &[usize]) -> Result<ExportSummary, Error> {
     let mut exported = ExportSummary::default();
     let name = |task: usize| run.info().tasks[task].spec.name.clone();
@@ -24,8 +24,8 @@ pub(super) fn summary_of_unkept(run: &Run, tasks: &[usize]) -> Result<ExportSumm
     Ok(exported)
 }
 
-/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Their [`summary_of_unkept`] are
-/// determined before anything is written, so that a refused export leaves nothing behind.
+/// Hands the kept activations of these tasks to `write`, batch by batch; returns their summary. Their
+/// [`summary_of_unkept`] is made before anything is written, so that a refused export leaves nothing behind.
 pub(super) fn for_each_batch(
     run: &Run,
     tasks: &[usize],

@@ -51,7 +51,7 @@ enum TraceEvent<'a> {
     Note(String),
 }
 
-/// Writes the worst starts of tasks whose causes are known.
+/// Writes the worst starts of these tasks, and what ran around them; fails if their causes are unknown.
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
     let causes = run.causes()?;
     let named = run.info().tasks.iter().map(|task| task.spec.name.as_str()).zip(&causes.tasks).enumerate();
@@ -71,7 +71,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     Ok(exported)
 }
 
-/// Moments of each processor, in order of time.
+/// Thread switches and notes of each processor, in order of time.
 fn events_by_cpu<'a>(of: &[(&'a str, &'a TaskCauses)]) -> BTreeMap<u16, Vec<(i64, TraceEvent<'a>)>> {
     let mut spans: BTreeMap<u16, BTreeSet<_>> = BTreeMap::new();
     let mut moments: BTreeMap<u16, Vec<(i64, TraceEvent<'a>)>> = BTreeMap::new();
@@ -165,7 +165,7 @@ fn event_threads<'a>(moment: &TraceEvent<'a>) -> impl Iterator<Item = &'a str> +
     from.into_iter().chain(to)
 }
 
-/// The moments of a processor in pages of a ring buffer.
+/// Encodes the events of a processor in pages of a ring buffer.
 fn ring_buffer_pages(moments: &[(i64, TraceEvent<'_>)], numbers: &BTreeMap<&str, u32>) -> Vec<u8> {
     let (mut pages, mut page) = (Vec::new(), Vec::with_capacity(PAGE_BYTES));
     let (mut last_ns, mut current) = (0, None);

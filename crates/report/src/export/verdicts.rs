@@ -8,7 +8,7 @@ use super::ExportOptions;
 use crate::junit::TestCase;
 use crate::{conclusion, purpose, requirement};
 
-/// A case for each requirement and task, and for each purpose. At least one.
+/// A test case for each requirement and task, and for each purpose; fails if there are none.
 pub(super) fn test_cases(run: &Run, tasks: &[usize], asked: &ExportOptions) -> Result<Vec<TestCase>, Error> {
     let all = run.info().tasks.len();
     let task = tasks.first().filter(|_| tasks.len() < all).map(|task| &*run.info().tasks[*task].spec.name);

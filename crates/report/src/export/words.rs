@@ -110,7 +110,7 @@ pub(super) fn handler_note(name: &str, begins: bool) -> String {
     format!("{name} {}", if begins { "begins" } else { "ends" })
 }
 
-/// Source of LinuxCNC's entries.
+/// Comment that names the source of LinuxCNC's entries.
 pub(super) fn source_comment(run: &Run) -> String {
     let label = run.label().replace(char::is_control, " ");
     format!("From {label}: times in ns; without a BASE_PERIOD steps are not for this computer to make.")
@@ -129,7 +129,7 @@ pub(super) fn unknown_policy_sentence(task: &str) -> String {
     format!("It does not say under which policy {task} ran: measure it with jitterlab run.")
 }
 
-/// Measurement and drive behind a base thread.
+/// Comment on the measurement and the drive behind a base thread.
 pub(super) fn base_thread_comment(base: &BaseThread, drive: &Drive) -> String {
     let mode = match base.stepconf.mode {
         StepMode::DoubleStep => "a step in each period (parport reset)",

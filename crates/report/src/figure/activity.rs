@@ -14,8 +14,7 @@ pub(super) const MAX_STARTS: usize = 32;
 /// Number of spans around one start, the longest ones.
 const MAX_SPANS: usize = 150;
 
-/// Makes the lanes of the worst starts with known activity; `x` gives the position of each in the chart of
-/// all.
+/// Charts of what ran around each of the worst starts, to choose from; `x` is its place in the chart of all.
 pub(super) fn activity_figures(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<FigureOption> {
     let known = events.iter().filter(|late| !late.ran.is_empty()).take(MAX_STARTS);
     known

@@ -15,7 +15,7 @@ use crate::words::{count, time};
 /// Causes that are named: all others are one, and starts that nothing delayed another.
 const NAMED_CAUSES: usize = 4;
 
-/// Causes of late starts, for each run that has them.
+/// Causes of late starts, for each run that has them; `None` if no run has.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let of_run = |run: &PageRun| run.why.as_ref().map(|why| run_pieces(run, why, runs.len() > 1));
     let pieces: Vec<Piece> = runs.iter().filter_map(of_run).flatten().collect();
@@ -23,8 +23,10 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
 }
 
 fn run_pieces(run: &PageRun, why: &RunWhy, many_runs: bool) -> Vec<Piece> {
-    let tasks = why.tasks.iter().zip(&why.run.tasks);
-    tasks.flat_map(|(of, task)| task_pieces(run, why, of, task, many_runs)).collect()
+    why::with_others_folded(&why.tasks, |number| {
+        let both = why.tasks.get(number).zip(why.run.tasks.get(number)).into_iter();
+        both.flat_map(|(of, task)| task_pieces(run, why, of, task, many_runs)).collect()
+    })
 }
 
 fn task_pieces(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs: bool) -> Vec<Piece> {

@@ -8,7 +8,7 @@ use crate::conclusion::Conclusion;
 use crate::run_view::PageRun;
 use crate::section::Section;
 
-/// For each task that several runs have, its runs against the first one.
+/// Section that compares runs with the first, for each task that several have; `None` without one.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     comparison::page_section(
         &task_comparisons(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>(),

@@ -12,7 +12,7 @@ use crate::quantity;
 use crate::run_view::PageRun;
 use crate::words::share;
 
-/// The histograms of all tasks over each other.
+/// Chart of the histograms of all tasks over each other; empty without any.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let mut tasks = tasks_with_values(quantity, runs);
     tasks.retain(|(_, values)| values.has_shape());
@@ -49,7 +49,7 @@ pub fn cluster_label(cluster: &LatencyCluster) -> String {
     format!("{} at {}", share(cluster.weight), Human(cluster.centre_ns))
 }
 
-/// Boxes around the clusters of latencies, as NIST's figure 1 has them. Of several tasks they would hide each other.
+/// Boxes around the clusters of a single task's latencies, as NIST's figure 1 has them; else `None`.
 fn cluster_boxes(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Layer> {
     let [(only, _)] = tasks else { return None };
     let clusters = Some(&only.task.patterns.clusters).filter(|_| quantity == Quantity::Latency)?;

@@ -10,8 +10,9 @@ use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 /// Points of a curve.
 const STEPS: i32 = 200;
 
-/// Extra load of NIST's compensation over its wake-up interval A, for a task of period T (`period_ns`) whose wake-ups cost
-/// S (`service_ns`): both axes logarithmic, A from a hundredth of T to T. `beside` is another S with its name, drawn for comparison.
+/// Chart of the extra load of NIST's compensation over its wake-up interval A, by equations and measured. For a task of
+/// period T (`period_ns`) whose wake-ups cost S (`service_ns`): both axes logarithmic, A from a hundredth of T to T.
+/// `beside` is another S with its name, drawn for comparison.
 pub fn extra_load_curve(
     period_ns: i64,
     service_ns: f64,

@@ -7,7 +7,7 @@ use super::percentiles;
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::words::count;
 
-/// Both figures of the tasks that have latencies.
+/// Charts of latency over time, one for each task, and of the percentiles of all that have latencies.
 pub fn overview_charts(tasks: &[TaskAnalysis]) -> Vec<Chart> {
     let measured = tasks.iter().map(|task| &task.measured).filter(|task| task.summary.latency.count > 0);
     let histograms: Vec<_> =

@@ -14,7 +14,7 @@ use crate::section::Piece;
 /// Cells along each side.
 const CELLS_PER_SIDE: usize = 121;
 
-/// One figure for each task, where it has enough activations.
+/// Chart of successive period errors of each task that has enough activations.
 pub(super) fn pairs_pieces(runs: &[PageRun]) -> Vec<Piece> {
     let charts = tasks(runs).filter_map(|t| pairs_chart(&t.name, &period_error_pairs(t.task)));
     charts.map(Piece::Figure).collect()

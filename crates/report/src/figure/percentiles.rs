@@ -10,7 +10,7 @@ use crate::run_view::PageRun;
 /// Number of distinguishable positions across.
 const POSITIONS: f64 = 1_500.0;
 
-/// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
+/// Points (k, value) of the curve: one in k values is above the value. The last is the largest of n, at k = n.
 fn percentile_curve(values: &Distribution) -> Vec<(f64, i64)> {
     let (n, largest) = (values.count(), values.max_ns().unwrap_or(i64::MAX));
     let mut below = 0;
@@ -26,7 +26,7 @@ fn percentile_curve(values: &Distribution) -> Vec<(f64, i64)> {
     curve
 }
 
-/// The curves of all tasks.
+/// Chart of the percentile curves of all tasks; empty if none has any.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let mut tasks = tasks_with_values(quantity, runs);
     tasks.retain(|(_, values)| values.has_percentiles());
@@ -35,7 +35,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     curves_chart(quantity, &named, caption).into_iter().collect()
 }
 
-/// The curves of these values, each with its name.
+/// Chart of the percentile curves of these values, each with its name; `None` without values.
 pub(super) fn curves_chart(
     quantity: Quantity,
     named: &[(&str, &Distribution)],
@@ -64,8 +64,7 @@ pub(super) fn curves_chart(
     })
 }
 
-/// Thins steps that are too close to distinguish: of these only the highest value is kept, at the position of
-/// the first.
+/// Joins steps too close to distinguish: the highest value is kept, at the position of the first.
 fn thin_curve(points: impl Iterator<Item = [f64; 2]>, count: u64) -> Vec<[f64; 2]> {
     let apart = (count as f64).log10() / POSITIONS;
     let mut kept: Vec<[f64; 2]> = Vec::new();

@@ -5,7 +5,7 @@ use crate::prediction;
 use crate::run_view::PageRun;
 use crate::section::Section;
 
-/// One figure and its gates for each task.
+/// Section with the prediction of each task, its conditions and figure; `None` without any.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let found: Vec<_> =
         tasks(runs).filter_map(|of| of.task.prediction.as_ref().map(|found| (of.name, found))).collect();

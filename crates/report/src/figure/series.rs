@@ -93,7 +93,7 @@ pub(crate) struct SeriesColumn {
     missed: u64,
 }
 
-/// A quantity of a series, in at most `most` columns.
+/// Joins the series of a quantity, given by its number, to at most `most` columns.
 pub(crate) fn series_columns(series: &Series, quantity: usize, most: usize) -> Vec<SeriesColumn> {
     let single = |value: Option<i64>| {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })

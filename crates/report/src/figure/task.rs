@@ -65,8 +65,8 @@ impl Task<'_> {
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))
     }
 
-    /// Lines to compare its values with, if they are near enough to be drawn: the period, and the limits of
-    /// the verdict's purpose, or else of the purpose that this quantity serves worst. Each with its colour.
+    /// Lines to draw among its values, with their words and colours: the period, and a purpose's limits. The purpose is
+    /// that of the verdict, or else the one that this quantity serves worst. Lines far away are left out.
     pub fn limits(&self, quantity: Quantity, values: &Distribution) -> Vec<(f64, String, usize)> {
         let summary = &self.task.measured.summary;
         let mut limits = Vec::new();
@@ -130,7 +130,7 @@ impl Task<'_> {
     }
 }
 
-/// The caption for all, with their common facts once.
+/// Caption for the tasks of one chart, with their common facts once.
 pub(super) fn joint_caption(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> String {
     if let [(only, values)] = tasks {
         return only.caption(quantity, values);

@@ -14,20 +14,20 @@ pub(super) fn statistic_name(statistic: CellStatistic) -> &'static str {
     }
 }
 
-/// A number of each cell, a table for each condition with its title; several where one would be too wide for 80 columns.
-/// Cells are shaded from the best of a condition to its worst.
+/// Tables of a figure of each cell, one for each condition, or several if 80 columns are too few. Cells are shaded from
+/// the best of a condition to its worst.
 pub fn tables(matrix: &Matrix, title: &str, statistic: CellStatistic) -> Vec<Piece> {
     matrix.conditions().into_iter().flat_map(|condition| table(matrix, condition, title, statistic)).collect()
 }
 
-/// The rows and columns of a table: for one task there is one row.
+/// CPUs of a table's columns and rows: for one task there is one row.
 fn axes(matrix: &Matrix) -> (Vec<u16>, Vec<u16>) {
     let columns = matrix.cpus_of(0).iter().collect();
     let rows = if matrix.tasks.len() > 1 { matrix.cpus_of(1).iter().collect() } else { vec![0] };
     (columns, rows)
 }
 
-/// The values of all tasks in a cell, in microseconds.
+/// The values of all tasks in a cell, in microseconds; `None` if one of them was not measured.
 fn cell_values(
     matrix: &Matrix,
     condition: &str,

@@ -34,7 +34,7 @@ fn note_pieces(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
 /// Clause on a run whose worst activations may be missing.
 const LOST_RECORDS: &str = "records were lost, which may have held the worst activations";
 
-/// Verdict on the run's timing alone, in a sentence after another one, where one of both is that it is not fit.
+/// Sentence on the verdict by timing alone, if just one of the two verdicts is that it is not fit; else empty.
 fn timing_alone_sentence(run: Option<&JudgedRun>, judged: Fitness) -> String {
     let alone = run.and_then(|run| run.timing_alone.as_ref());
     let is_unfit = |fitness| fitness == Fitness::Unfit;

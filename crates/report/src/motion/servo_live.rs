@@ -38,7 +38,7 @@ const ALIKE: f64 = 0.01;
 const COLUMN_EXPLANATION: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
                          output that lost most, against punctual activations";
 
-/// Ways that ran as asked for under every load, each with its worst run, the best first.
+/// The worst trial of each way that ran as asked for under every load, the best way first.
 fn worst_trial_of_each_method(live: &ServoLive) -> Vec<&LiveTrial> {
     let ranked = live.ranked_trials();
     let loads = trials_by_load(live).count();

@@ -43,7 +43,7 @@ fn plant_sentence(plant: &PlantResult) -> String {
     format!("{}: {}", plant.plant, tasks.collect::<Vec<_>>().join("; "))
 }
 
-/// The three lines; none without a run.
+/// Conclusion about the plant that is judged worst; `None` without a run or given times.
 fn conclusion(result: &ServoLoops) -> Option<Conclusion> {
     use jitterlab_model::Fitness;
     let (plant, under) = result.worst_plant()?;
@@ -104,7 +104,7 @@ fn action_table(under: &LoopAssessment) -> Vec<Piece> {
     pieces
 }
 
-/// Jobs that the proofs are about, and the meaning of a missed one.
+/// Text on the jobs that the proofs are about, and the meaning of a missed one; `None` without a proof.
 fn proof_basis(plant: &PlantResult, under: &LoopAssessment) -> Option<Piece> {
     let missed = if plant.tasks.len() > 1 {
         "missed where any of these tasks writes less often than it is due"

@@ -65,7 +65,7 @@ fn gains_text(redesign: &Redesign) -> String {
             let each = loops.iter().map(|g| {
                 let integral =
                     g.integral_time_s.map_or(String::new(), |ti| format!(" Ti {}", time(ti * 1e9)));
-                let hal = hal_gains(g)
+                let hal = hal_pid_parameters(g)
                     .map(|(name, value)| format!("{name} {value:.6}"))
                     .collect::<Vec<_>>()
                     .join(", ");
@@ -85,7 +85,7 @@ fn gains_text(redesign: &Redesign) -> String {
     }
 }
 
-fn hal_gains(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
+fn hal_pid_parameters(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
     let [ff0, ff1, ff2] = gains.feedforward.unwrap_or_default();
     let feedforward = [("FF0", ff0), ("FF1", ff1), ("FF2", ff2)];
     let known = if gains.feedforward.is_some() { 3 } else { 0 };
@@ -94,9 +94,9 @@ fn hal_gains(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
         .chain(feedforward.into_iter().take(known))
 }
 
-/// The numbers of the redesigns of each plant in the format of this extension. JSON holds all of them. TOML
-/// holds the table [controller] of the best one, for one plant; HAL holds LinuxCNC's commands for the best
-/// ones, plant by plant. `None` if there is none that such a file could hold.
+/// Text of a file with the redesigned gains, by its extension; `None` if such a file could hold none. JSON holds all of
+/// them. TOML holds the table [controller] of the best one, for one plant; HAL holds LinuxCNC's commands for the best
+/// ones, plant by plant.
 pub fn gains_file(of_plants: &[&[Redesign]], extension: &str) -> Option<String> {
     let best = |all: &[Redesign], wanted: &dyn Fn(&Redesign) -> bool| {
         let found = all.iter().filter(|r| r.cost.is_finite() && wanted(r));
@@ -164,7 +164,7 @@ fn controller_toml(redesign: &Redesign) -> String {
     text
 }
 
-/// The commands for the loops of a plant, which are `pid` number `number` and so on.
+/// Appends LinuxCNC's commands for the loops of a plant, which are `pid` number `number` and so on.
 fn append_hal_commands(redesign: &Redesign, number: &mut usize, text: &mut String) {
     let Gains::Pid { period_s, loops } = &redesign.gains else { return };
     let _ =
@@ -172,7 +172,7 @@ fn append_hal_commands(redesign: &Redesign, number: &mut usize, text: &mut Strin
     for gains in loops {
         // Else pid takes the command of the cycle before, and a step is answered a cycle later than was computed.
         let _ = writeln!(text, "setp pid.{number}.error-previous-target 0");
-        for (name, value) in hal_gains(gains) {
+        for (name, value) in hal_pid_parameters(gains) {
             let _ = writeln!(text, "setp pid.{number}.{name} {}", exact_number(value));
         }
         *number += 1;

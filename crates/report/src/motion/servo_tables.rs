@@ -200,7 +200,7 @@ fn crossover_rows(name: String, loop_margins: Option<&LoopMargins>) -> Vec<Vec<S
     rows
 }
 
-/// Amplification of a loop by its design, with a verdict on it.
+/// Clause on how much the loop amplifies a disturbance, with a verdict on its design; `None` without a peak.
 pub(super) fn peak_clause(margins: &Margins) -> Option<String> {
     let (name, peak, w) = margins.peak()?;
     let name = if margins.channels.len() > 1 { format!("of {name}, ") } else { String::new() };

@@ -15,7 +15,7 @@ use crate::words::{capitalize, time};
 /// A gain below this share is not worth doing anything for.
 const WORTHWHILE: f64 = 0.01;
 
-/// `2 to 3 %`, of an interval of shares.
+/// Writes an interval of shares as `2 to 3 %`.
 fn interval_text(interval: Interval) -> String {
     let low = percent(interval.low);
     let low = low.trim_end_matches(" %");
@@ -26,7 +26,7 @@ fn interval_text(interval: Interval) -> String {
     }
 }
 
-/// The three lines: the verdict on closing the loop, the deciding side, the next step.
+/// The verdict on closing the loop, its deciding reason, and the next step; `None` for constant delays.
 pub(crate) fn conclusion(result: &ServoResult) -> Option<Conclusion> {
     let closed = loop_sentence(&result.closed);
     let verdict = result.verdict()?;
@@ -71,7 +71,7 @@ pub(crate) fn conclusion(result: &ServoResult) -> Option<Conclusion> {
     })
 }
 
-/// The verdict on a plant in a sentence, with what was asked for; words before and behind its name, and a cause.
+/// Verdict on a plant in a sentence, and guarantees asked for; the words are `of`, `loops` and `with` for it.
 pub(super) fn verdict_sentence(verdict: &LoopVerdict, name: &str, [of, loops, with]: [&str; 3]) -> String {
     let (fit, sides) = (verdict_word(verdict.fitness), &verdict.sides);
     let sentence = match verdict.fitness {
@@ -84,12 +84,12 @@ pub(super) fn verdict_sentence(verdict: &LoopVerdict, name: &str, [of, loops, wi
     sentence + &requested_guarantees(sides)
 }
 
-/// True if a side is about misses that were asked for.
+/// True if a reason is about misses that were asked for.
 fn is_about_requested_misses(side: Option<&GradedReason>) -> bool {
     side.is_some_and(|side| matches!(side.judgement, VerdictReason::MissesAskedFor { .. }))
 }
 
-/// The side that decides about the timing.
+/// The first reason about the timing, neither misses asked for nor lost records; `None` without one.
 pub(super) fn deciding_reason(sides: &[GradedReason]) -> Option<&GradedReason> {
     let is_about_timing = |side: &&GradedReason| {
         !is_about_requested_misses(Some(side)) && !matches!(side.judgement, VerdictReason::LostRecords)
@@ -97,7 +97,7 @@ pub(super) fn deciding_reason(sides: &[GradedReason]) -> Option<&GradedReason> {
     sides.iter().find(is_about_timing)
 }
 
-/// ` It is PROVED stable ...`, a sentence for each guarantee that was asked for.
+/// Sentences such as ` It is PROVED stable ...`, one for each guarantee that was asked for.
 fn requested_guarantees(sides: &[GradedReason]) -> String {
     let of_asked = sides.iter().filter(|side| is_about_requested_misses(Some(side)));
     of_asked.map(|side| format!(" {}.", capitalize(&reason_clause(side, None)))).collect()

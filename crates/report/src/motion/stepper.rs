@@ -53,7 +53,7 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     )
 }
 
-/// A speed in step pulses, in millimetres where the travel is known, and in revolutions; header and cells.
+/// Headings of a speed in step pulses, in millimetres where the travel is known, and in revolutions.
 fn speed_header(axis: &Axis) -> impl Iterator<Item = &'static str> {
     [Some("steps/s"), axis.lead_mm.map(|_| "mm/min"), Some("rev/min")].into_iter().flatten()
 }
@@ -113,7 +113,7 @@ fn stepconf_facts(result: &StepperResult) -> Piece {
     Piece::facts(format!("For StepConf{but}"), facts)
 }
 
-/// The steps that the motor lost under the run's own timing, at worst.
+/// Text on the steps that the motor lost at worst under the run's own timing; `None` if none was simulated.
 fn lost_steps_sentence(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
     let of_run = simulations.of.iter().filter(|simulated| simulated.ticks == Ticks::Run);
     let worst = of_run.max_by_key(|simulated| simulated.response.lost_steps.unsigned_abs())?;
@@ -370,7 +370,7 @@ fn assumption_fact(axis: &Axis, Assumed { figure, like }: &Assumed) -> (String, 
         }
         AssumedFigure::RotorInertia => {
             let why = format!("in proportion to the holding torque, as the {like}");
-            ("rotor inertia", kg_cm2(known(motor.rotor_inertia_kg_m2)), why)
+            ("rotor inertia", inertia_text(known(motor.rotor_inertia_kg_m2)), why)
         }
         AssumedFigure::DetentTorque => {
             let torque = known(motor.detent_torque_nm);
@@ -394,7 +394,7 @@ fn assumption_fact(axis: &Axis, Assumed { figure, like }: &Assumed) -> (String, 
             ("load torque", format!("{:.3} N m", axis.load_torque_nm), why)
         }
         AssumedFigure::LoadInertia => {
-            ("load inertia", kg_cm2(axis.load_inertia_kg_m2), "as much as the rotor".into())
+            ("load inertia", inertia_text(axis.load_inertia_kg_m2), "as much as the rotor".into())
         }
         AssumedFigure::Friction => {
             let why = format!("{} of critical damping", share(ASSUMED_DAMPING));
@@ -404,7 +404,7 @@ fn assumption_fact(axis: &Axis, Assumed { figure, like }: &Assumed) -> (String, 
     (figure.into(), format!("{value} ({why})"))
 }
 
-fn kg_cm2(kg_m2: f64) -> String {
+fn inertia_text(kg_m2: f64) -> String {
     format!("{:.3} kg cm2", kg_m2 * 1e4)
 }
 

@@ -12,11 +12,11 @@ use crate::words::{count, exact_time, plural, time};
 
 pub(crate) fn conclusion(result: &StepperResult) -> Conclusion {
     let fitness = result.verdict.fitness;
-    let number = number_line(result) + &timing_alone_sentence(result.run.as_ref(), fitness);
-    Conclusion { fitness, asked: true, verdict: verdict_line(result), number, next: next_step(result) }
+    let number = deciding_number_sentence(result) + &timing_alone_sentence(result.run.as_ref(), fitness);
+    Conclusion { fitness, asked: true, verdict: verdict_sentence(result), number, next: next_step(result) }
 }
 
-fn verdict_line(result: &StepperResult) -> String {
+fn verdict_sentence(result: &StepperResult) -> String {
     let (axis, found) = (&result.axis, &result.verdict);
     let word = verdict_word(found.fitness);
     match found.fitness {
@@ -48,7 +48,7 @@ fn verdict_line(result: &StepperResult) -> String {
     }
 }
 
-/// `16 600 steps/s = 2 080 mm/min (208 rev/min)`
+/// Writes a speed as `16 600 steps/s = 2 080 mm/min (208 rev/min)`.
 pub(super) fn speed_text(axis: &Axis, steps_per_s: f64) -> String {
     let round = |value: f64| match cut_to_three_digits(value) {
         value if value >= 10.0 => count(value as u64),
@@ -62,7 +62,7 @@ pub(super) fn speed_text(axis: &Axis, steps_per_s: f64) -> String {
     }
 }
 
-fn number_line(result: &StepperResult) -> String {
+fn deciding_number_sentence(result: &StepperResult) -> String {
     let (rate, timing) = (&result.verdict.recommended, &result.assessment.timing);
     let (late, base) = (time(rate.jitter_ns as f64), time(rate.base_period_ns as f64));
     let missed = match timing.missed.at_least() {
@@ -128,7 +128,7 @@ fn next_step(result: &StepperResult) -> String {
     }
 }
 
-/// A value from 10 on cut down to three digits that count, none of them behind the point.
+/// Rounds a value from 10 on down to three significant digits, none of them behind the point.
 pub(super) fn cut_to_three_digits(value: f64) -> f64 {
     if value < 10.0 {
         return value;

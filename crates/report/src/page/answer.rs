@@ -21,7 +21,7 @@ use crate::words::plural;
 /// Number of runs up to which each is shown in detail; more are rows alone.
 pub const MAX_DETAILED_RUNS: usize = 6;
 
-/// The first screen: verdict, tiles and series of one run; of several runs their verdicts, and all of them as rows. `results` are
+/// The first screen: verdict, tiles and series of one run; of several their verdicts, and a row for each. `results` are
 /// the answers of further results.
 pub fn first_screen(runs: &[PageRun], conclusion: Option<&Conclusion>, results: &Html) -> Html {
     let verdicts: Vec<Option<Verdict>> = runs.iter().map(|run| run.measured_run().verdict).collect();

@@ -1,4 +1,4 @@
-// A chart on a canvas: the same layers over the same axes as in chart/svg.rs, for the stretch that is looked at.
+// A chart on a canvas: the same layers over the same axes as in chart/panel.rs, for the stretch that is looked at.
 
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const ROW = 16, MANY = 300;

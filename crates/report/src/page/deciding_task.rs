@@ -27,8 +27,7 @@ pub struct DecidingTask<'a> {
 }
 
 impl<'a> DecidingTask<'a> {
-    /// Chooses the task and quantity that decide the verdict, or its verdict on this purpose; `None` if nothing
-    /// was timed.
+    /// Chooses the task and quantity that decide the verdict, or that on this purpose; `None` if nothing is known.
     pub fn new(run: &'a PageRun, verdict: Option<&Verdict>, purpose: Option<&str>) -> Option<Self> {
         let judged = match purpose {
             Some(name) => verdict.and_then(|verdict| verdict.purposes.iter().find(|of| of.purpose == name)),
@@ -83,7 +82,7 @@ impl<'a> DecidingTask<'a> {
         self.limit().filter(|limit| matches!(limit.measure, Measure::Interval | Measure::Latency))
     }
 
-    /// The size that a share of all values does not exceed, where ten values or more lie beyond it.
+    /// The size that a share of all values does not exceed; `None` unless ten values or more lie beyond it.
     pub fn quantile_ns(&self, share: f64) -> Option<i64> {
         let rank = (share * self.count as f64).ceil() as u64;
         if !self.has_shape || self.count < rank + 10 {
@@ -97,7 +96,7 @@ impl<'a> DecidingTask<'a> {
         found.map(|(_, to, _)| (*to).min(self.worst_ns))
     }
 
-    /// The period, where it is known and a line for it belongs to the quantity.
+    /// The period; `None` if it is unknown or the quantity is an error of it.
     pub fn period_ns(&self) -> Option<i64> {
         let summary = &self.task.measured.summary;
         let is_known = ![Gap::Period, Gap::Grid].iter().any(|gap| summary.unknown.contains(gap));
@@ -150,6 +149,7 @@ pub struct SharedScale {
 const FAR_FROM_MEDIAN: f64 = 10.0;
 
 impl SharedScale {
+    /// Scale for all of these tasks, logarithmic if their worst lies far above a median; `None` without values.
     pub fn for_tasks(deciding_tasks: &[DecidingTask<'_>]) -> Option<Self> {
         let middle = |of: &DecidingTask<'_>| {
             let mut below = 0;
@@ -204,7 +204,7 @@ impl SharedScale {
         if self.is_log() { (self.high / self.low).log10() } else { 1.0 }
     }
 
-    /// About `about` values with their words, from the lower end up.
+    /// About `about` ticks from the lower end up: position from 0 to 1, and words.
     pub fn ticks(&self, about: usize) -> Vec<(f64, String)> {
         let [low, high] = [self.low, self.high].map(|ns| self.axis.position(ns).unwrap_or(0.0));
         let ticks =

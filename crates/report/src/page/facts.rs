@@ -8,7 +8,8 @@ use super::PageRun;
 use crate::json;
 use crate::section::Piece;
 
-/// All facts of a run with what changed until its end. Unreadable facts are left out.
+/// Folded table of all facts of a run's machine, before and after; `None` if there are none. Unreadable facts are left
+/// out.
 pub fn machine_facts(run: &PageRun) -> Option<Piece> {
     let read = |facts: &Option<_>| {
         let mut rows = Vec::new();

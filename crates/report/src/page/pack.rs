@@ -32,12 +32,12 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Appends a column of values that wander.
+    /// Appends a column of any values, stored as differences of neighbours.
     pub fn push_column(&mut self, values: impl IntoIterator<Item = Option<i64>>) -> PackedColumn {
         self.push_differences(1, values)
     }
 
-    /// Appends a column of values that advance evenly, such as due times and indices.
+    /// Appends a column of values that advance evenly, such as due times, stored as second differences.
     pub fn push_advancing(&mut self, values: impl IntoIterator<Item = i64>) -> PackedColumn {
         self.push_differences(2, values.into_iter().map(Some))
     }

@@ -41,12 +41,12 @@ struct Choice<'a> {
     at: Option<[f64; 2]>,
 }
 
-/// Name of a piece's figures in the script, and the identifier of their place on the page.
+/// Identifier of a piece's figures, in the script and on the page.
 pub fn figure_id(name: &str, piece: usize) -> String {
     format!("{name}-{piece}")
 }
 
-/// The figures of pieces of whatever has this name, folded ones included.
+/// Figures of the pieces of the section or part of this name, folded ones included.
 fn piece_figures<'a>(name: &str, pieces: &'a [Piece]) -> Vec<Figure<'a>> {
     let figures = pieces.iter().enumerate().flat_map(|(number, piece)| {
         let id = figure_id(name, number);
@@ -58,7 +58,7 @@ fn piece_figures<'a>(name: &str, pieces: &'a [Piece]) -> Vec<Figure<'a>> {
     figures.collect()
 }
 
-/// Makes the script's data.
+/// Packs the charts, and the series of the runs, as data for the page's script.
 pub fn plot_data(runs: &[PageRun], sections: &[&Section]) -> Result<PlotData, Error> {
     let mut packer = Packer::default();
     let packed = runs.iter().map(|run| {

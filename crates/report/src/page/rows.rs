@@ -19,7 +19,7 @@ const STEPS_PER_DECADE: f64 = 12.0;
 /// Height of a row in the units of its drawing.
 const ROW_HEIGHT: f64 = 100.0;
 
-/// The deciding tasks of these runs, all judged for the purpose that the worst of them is judged for; the worst first.
+/// The deciding tasks of the runs, the worst first, all judged for the purpose of the worst of them.
 pub fn ranked_tasks<'a>(runs: &'a [PageRun], verdicts: &[Option<Verdict>]) -> Vec<DecidingTask<'a>> {
     let each = |purpose: Option<&str>| -> Vec<DecidingTask<'a>> {
         let both = runs.iter().zip(verdicts);
@@ -119,7 +119,7 @@ pub fn run_table(deciding_tasks: &[DecidingTask<'_>], scale: &SharedScale) -> Ht
     )
 }
 
-/// Letter of the cause that delayed the run's worst starts most.
+/// Letter of the cause that delayed the run's worst starts most; `None` if causes are unknown.
 fn main_cause_letter(of: &DecidingTask<'_>) -> Option<char> {
     let why = of.run.why.as_ref()?;
     let task = why.tasks.iter().find(|task| task.task == of.task.measured.summary.task)?;

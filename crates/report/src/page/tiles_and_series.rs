@@ -78,8 +78,7 @@ fn css_percent(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
 }
 
-/// The worst value, the one that 999 of 1 000 do not exceed, and the missed ones, each against the limit that
-/// decides.
+/// Tiles of the worst value, a high quantile and the missed due times, each against the deciding limit.
 pub fn number_tiles(of: &DecidingTask<'_>) -> Html {
     let DecidingTask { task, judged, .. } = of;
     let unit = if of.is_period_error { "off" } else { "late" };
@@ -274,7 +273,7 @@ fn axis_label(class: &str, at: f64, words: &str) -> Html {
     )
 }
 
-/// Lines moved apart where their labels would cover each other.
+/// Sorts lines by height, and moves them up where their labels would cover each other.
 fn spread_labels<'a>(lines: &[(f64, &'a str, String)], least: f64) -> Vec<(f64, &'a str, String)> {
     let mut lines = lines.to_vec();
     lines.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -226,7 +226,7 @@ fn level_changes_sentence(patterns: &Patterns, period_ns: f64) -> Option<String>
     })
 }
 
-/// Smallest and largest mean of the parts of a run whose level wanders: it moves, but neither drifts nor jumps.
+/// Smallest and largest mean of a run's parts if its level wanders; `None` if it is steady, drifts or jumps.
 fn wandering_range(patterns: &Patterns) -> Option<[f64; 2]> {
     let change = &patterns.change;
     let wanders = change.found && !change.has_changed();

@@ -6,15 +6,14 @@ use jitterlab_runs::{Missing, Run};
 
 use super::{PageRun, PageTask};
 
-/// Reads the page's data of runs; their series share its room. With a name only the task of this name is
-/// shown.
+/// Reads of runs what the page shows, of one task or of all; their series share the page's size.
 pub fn read_page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
     let sizes = runs.iter().map(Run::series_rows).collect::<Result<Vec<_>, _>>()?;
     let total = sizes.iter().flatten().sum();
-    runs.iter().map(|run| page_run(run, total, task)).collect()
+    runs.iter().map(|run| read_page_run(run, total, task)).collect()
 }
 
-fn page_run(run: &Run, total: u64, task: Option<&str>) -> Result<PageRun, Error> {
+fn read_page_run(run: &Run, total: u64, task: Option<&str>) -> Result<PageRun, Error> {
     let wanted = run.task_numbers(task)?;
     let (seen, warnings) = run.scan_with_series(total)?.into_parts();
     let mut info = run.info().clone();

@@ -192,7 +192,7 @@ fn section(result: &BootComparison) -> Section {
     )
 }
 
-/// Chart of the key figure of each start, by configuration.
+/// Chart of the key figure of each start, by configuration; `None` for fewer than two starts.
 fn chart(result: &BootComparison) -> Option<Chart> {
     if result.starts.len() < 2 {
         return None;

@@ -33,8 +33,9 @@ pub const PLACES: [(&str, &str, &str); 9] = [
 const RESTART: &str = "a restart";
 const RELOAD: &str = "systemctl daemon-reload, or a restart";
 
-/// The files that keep a step, with its lines in them. None for settings of the task or of threads that the
-/// kernel starts, and none if nothing on this machine reads such a file. Programs are started on `programs`.
+/// The files that keep a step, with its lines in them; empty if no file can. That is so for settings of the task or of
+/// threads that the kernel starts, and if nothing on this machine reads such a file. Programs are started on
+/// `programs`.
 fn kept_lines(step: &Step, programs: &CpuSet, keeping: PersistenceSupport) -> Vec<(&'static str, String)> {
     let [sysctl, _, _, _, grub, udev, ..] = PLACES.map(|(place, ..)| place);
     let read = |place: &str| match place {
@@ -82,7 +83,7 @@ fn file_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
     }]
 }
 
-/// The network card and the attribute that a file is of.
+/// The network card and attribute that a file sets; `None` for a file of another kind.
 fn network_card_attribute(file: &str) -> Option<(&str, &str)> {
     file.strip_prefix("/sys/class/net/")?.split_once('/')
 }
@@ -97,8 +98,7 @@ fn program_cpus(result: &TuneResult) -> CpuSet {
     to.reduce(|all, to| all.and(&to)).unwrap_or_default()
 }
 
-/// Settings worth keeping that no file keeps, which must be set in the program or again after each restart;
-/// and how to start a program with the files in place.
+/// Steps by hand: settings worth keeping that no file keeps, and how to start programs with the files.
 pub fn manual_steps(result: &TuneResult) -> Vec<String> {
     let kept = |step: &&Step| kept_lines(step, &CpuSet::new(), result.keeping).is_empty();
     let of = |found: &KnobResult| {
@@ -146,7 +146,7 @@ pub(super) fn kept_files_pieces(result: &TuneResult) -> Vec<Piece> {
     how.into_iter().chain(files).chain(by_hand).collect()
 }
 
-/// Describes how to start programs on the processor that the files reserve.
+/// Describes how to start programs on the processor that the files reserve; `None` if they reserve none.
 fn start_command_sentence(result: &TuneResult) -> Option<String> {
     let cpu = result.cpu?;
     let steps: Vec<&Step> = result.knobs_worth_keeping().flat_map(|found| &found.offered.steps).collect();

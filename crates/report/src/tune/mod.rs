@@ -118,7 +118,7 @@ fn conclusion(result: &TuneResult) -> Conclusion {
     }
 }
 
-/// The verdict without a purpose.
+/// Fitness and verdict on the settings, whatever the purpose.
 pub(crate) fn verdict_sentence(result: &TuneResult) -> (Fitness, String) {
     let kept: Vec<String> =
         result.knobs_worth_keeping().map(|found| found.offered.knob.to_string()).collect();
@@ -140,7 +140,7 @@ pub(crate) fn verdict_sentence(result: &TuneResult) -> (Fitness, String) {
     }
 }
 
-/// True if the deciding figure is lower, by its interval.
+/// True if the deciding figure is shown to be lower with the settings, by its interval.
 pub(crate) fn is_lower(result: &TuneResult, proven: &SettingsProof) -> bool {
     let effect = proven.change(result.deciding_figure()).and_then(|of| of.effect);
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
@@ -255,7 +255,7 @@ fn section(result: &TuneResult) -> Section {
     )
 }
 
-/// Effect of each setting, by the measure of the proof.
+/// Table of each setting's effect on the figures; `None` if none was tried.
 fn table(result: &TuneResult) -> Option<Piece> {
     let figure = result.deciding_figure();
     let others: Vec<Figure> = Figure::ALL.into_iter().filter(|other| *other != figure).collect();
@@ -287,7 +287,7 @@ fn table(result: &TuneResult) -> Option<Piece> {
     (!result.knobs.is_empty()).then(|| Piece::table(caption, &header, rows))
 }
 
-/// Facts under a caption, if there are any.
+/// Facts under a caption; `None` if there are none.
 fn facts_piece(caption: &str, facts: impl Iterator<Item = (String, String)>) -> Option<Piece> {
     let facts: Vec<(String, String)> = facts.collect();
     (!facts.is_empty()).then(|| Piece::facts(caption, facts))
@@ -330,7 +330,7 @@ fn proof_pieces(result: &TuneResult, proven: &SettingsProof) -> Vec<Piece> {
     pieces
 }
 
-/// Each setting's effect with its interval, around no change; by its logarithm, so that help and harm look alike.
+/// Chart of each setting's effect with its interval, as a factor on a logarithmic axis; `None` without effects.
 fn chart(result: &TuneResult) -> Option<Chart> {
     let figure = result.deciding_figure();
     let seen: Vec<_> =

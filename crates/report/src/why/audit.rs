@@ -110,7 +110,7 @@ const fn shares_cpu(class: Class) -> bool {
     matches!(class, Class::Interrupt | Class::Preempted | Class::Shared)
 }
 
-/// The costliest of those that share its processor, and the number of the others.
+/// The costliest of those that share its processor, and the number of others; `None` if nothing does.
 fn cpu_sharing_finding(of: &TaskWhy, run: &RunInfo) -> Option<AuditFinding> {
     let sharing = || of.interruptions.iter().filter(|sum| shares_cpu(sum.cause.class));
     let costliest = interruption_finding(sharing().max_by_key(|sum| sum.max_ns)?, run);

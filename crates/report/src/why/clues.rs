@@ -8,7 +8,7 @@ use crate::section::Piece;
 use crate::warnings;
 use crate::words::sentence;
 
-/// The three lines: the strongest clue.
+/// Conclusion from the strongest clue among the run's warnings; `None` without one.
 pub(super) fn clue_conclusion(run: &RunInfo) -> Option<Conclusion> {
     let clue =
         run.warnings.iter().filter(|warning| warning.is_clue()).min_by_key(|warning| clue_rank(warning))?;

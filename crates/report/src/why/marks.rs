@@ -9,7 +9,7 @@ use crate::chart::Layer;
 pub const USUAL: char = '·';
 pub const OTHER: char = '*';
 
-/// The letters of causes that are listed together: of others of its class the second is small, further ones are numbered.
+/// Letters of causes listed together: the second of a class has a small letter, further ones a digit.
 pub fn cause_letters<'a>(causes: &[&'a Cause]) -> Vec<char> {
     let mut known: Vec<&Cause> = Vec::new();
     let mark = |cause: &&'a Cause| {

@@ -57,14 +57,9 @@ impl Present for RunWhy {
                 sentences.into_iter().map(Piece::text).chain(task_pieces(of, self, task)).collect()
             }
         };
-        let (shown, others) = split_worst(&self.tasks, SHOWN_TASKS);
-        let of_task =
-            |number: usize| self.tasks.get(number).zip(self.run.tasks.get(number)).into_iter().flat_map(each);
-        let mut pieces: Vec<Piece> = shown.into_iter().flat_map(of_task).collect();
-        if !others.is_empty() {
-            let summary = format!("The other {}", plural(others.len() as u64, "task"));
-            pieces.push(Piece::details(summary, others.into_iter().flat_map(of_task).collect()));
-        }
+        let mut pieces = with_others_folded(&self.tasks, |number| {
+            self.tasks.get(number).zip(self.run.tasks.get(number)).into_iter().flat_map(each).collect()
+        });
         let clues = if self.tasks.is_empty() { clues::clue_pieces(&self.run) } else { Vec::new() };
         pieces.extend(clues);
         if pieces.is_empty() {
@@ -76,6 +71,17 @@ impl Present for RunWhy {
         }
         vec![section(pieces)]
     }
+}
+
+/// Pieces of the tasks with the largest latencies, and behind them those of the others, folded.
+pub(crate) fn with_others_folded(tasks: &[TaskWhy], of_task: impl Fn(usize) -> Vec<Piece>) -> Vec<Piece> {
+    let (shown, others) = split_worst(tasks, SHOWN_TASKS);
+    let mut pieces: Vec<Piece> = shown.into_iter().flat_map(&of_task).collect();
+    if !others.is_empty() {
+        let summary = format!("The other {}", plural(others.len() as u64, "task"));
+        pieces.push(Piece::details(summary, others.into_iter().flat_map(of_task).collect()));
+    }
+    pieces
 }
 
 /// Splits the tasks, by their numbers, into those with the largest latencies and the others, each in their order.
@@ -148,15 +154,15 @@ fn task_of_run_answer(why: &RunWhy) -> Option<&TaskWhy> {
     task_of_answer(&why.tasks).filter(|_| !why.one_event)
 }
 
-/// Task that an answer is about: one that missed due times for its work, if there is any; else the one that started
-/// latest, of those that something unusual delayed if there are any.
+/// The task that missed most by its work, else the one that started latest; `None` if none was explained. Tasks that
+/// something unusual delayed come before others.
 fn task_of_answer(tasks: &[TaskWhy]) -> Option<&TaskWhy> {
     let explained = tasks.iter().filter(|task| task.explained > 0);
     let missed = |task: &TaskWhy| task.cause_of_misses().map(|_| task.misses.due_times);
     explained.max_by_key(|task| (missed(task), task.main_cause().is_some(), task.max_ns))
 }
 
-/// The next step after a run whose causes are known.
+/// The next step after a run whose causes are known; `None` if no task was explained.
 pub(crate) fn next_step_of_run(tasks: &[TaskWhy], run: &RunInfo) -> Option<String> {
     next_step(task_of_answer(tasks)?, run)
 }
@@ -170,7 +176,7 @@ fn task_sentences(of: &TaskWhy, run: &RunInfo) -> impl Iterator<Item = String> {
     main_sentences(of, run).into_iter().map(|sentence| format!("{}: {sentence}", of.task))
 }
 
-/// The next step: the remedy that removes most.
+/// The next step: the remedy that removes most; `None` without causes.
 fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
     if let Some((most, _)) = of.cause_of_misses() {
         return Some(remedy_clause(&most.cause, run));
@@ -196,7 +202,7 @@ pub(crate) fn why_conclusion(why: &RunWhy) -> Option<Conclusion> {
     Some(misses::misses_conclusion(task, &why.run).unwrap_or_else(|| late_starts_conclusion(task, &why.run)))
 }
 
-/// The main cause of a task's late starts.
+/// Conclusion with the main cause of a task's late starts.
 fn late_starts_conclusion(task: &TaskWhy, run: &RunInfo) -> Conclusion {
     let Some(main) = task.main_cause() else {
         return Conclusion {
@@ -236,8 +242,7 @@ fn late_starts_conclusion(task: &TaskWhy, run: &RunInfo) -> Conclusion {
     Conclusion { fitness, asked: false, verdict, number: worst_sentence(task, main), next }
 }
 
-/// Largest delay by a cause; the worst start, and how late it would have been without the kind of cause that made it
-/// later most.
+/// Sentences on the largest delay by the main cause, and on the latest start, with and without its own.
 fn worst_sentence(of: &TaskWhy, main: &CauseRow) -> String {
     let without = |row: &CauseRow| row.max_without_class_ns.filter(|ns| *ns < of.max_ns);
     let most = unusual_causes(of).filter_map(|row| Some((row, without(row)?))).min_by_key(|(_, ns)| *ns);
@@ -314,7 +319,7 @@ pub(crate) fn certainty_text(row: &CauseRow) -> String {
     }
 }
 
-/// The largest causes, each with the letter that marks it in the worst starts.
+/// Table of the largest causes, each with its letter in the worst starts; `None` if no start was explained.
 pub(crate) fn main_causes_piece(of: &TaskWhy) -> Option<Piece> {
     let row = |((letter, _), row): ((char, &Cause), &CauseRow)| {
         vec![
@@ -402,8 +407,8 @@ fn unusual_causes(of: &TaskWhy) -> impl Iterator<Item = &CauseRow> {
     of.causes.iter().filter(|row| is_unusual(row.cause.class))
 }
 
-/// The causes after the first `shown` together: their number, their shares of the latest and of all lateness, and the
-/// worst delay.
+/// The causes after the first `shown` summed: number, shares of the latest and of all lateness, worst delay. `None` if
+/// there are no more.
 fn sum_of_smaller(of: &TaskWhy, shown: usize) -> Option<(usize, f64, f64, f64)> {
     let left = || unusual_causes(of).skip(shown);
     let worst_ns = left().map(|row| row.worst_ns).max()?;

@@ -6,7 +6,7 @@ use jitterlab_model::{Bench, RunInfo, SystemFacts};
 
 use crate::dictionary::{display_text, entry, fill_template, serialized_name};
 
-/// Text of a class of causes: its `name`, what it is `named` if it is known who is behind it, its `letter`, its `remedy`.
+/// Text of a class of causes, `name`, `named` (with who it is), `letter` or `remedy`; `None` if it has none.
 fn class_word(class: Class, part: &str) -> Option<&'static str> {
     entry(&format!("cause.{}", serialized_name(&class)), part)
 }
@@ -31,7 +31,7 @@ pub(super) fn class_letter(class: Class) -> char {
     class_word(class, "letter").and_then(|letter| letter.chars().next()).unwrap_or('?')
 }
 
-/// A path to the first instruction.
+/// Text of the path of a wake-up to the task's first instruction: what it met, in order.
 pub fn path_text(steps: &[PathStep]) -> String {
     let step = |step: &PathStep| match step {
         PathStep::Idle(None) => "idle".into(),
@@ -134,8 +134,7 @@ fn is_fixed_interrupt(facts: Option<&SystemFacts>, number: &str) -> bool {
     lines.into_iter().any(|line| line.id == number && line.fixed)
 }
 
-/// Due time as the time of day, for comparison with system logs; as seconds since the first due time if the
-/// run has no time of day.
+/// Due time as UTC time of day, as system logs have it; else as seconds since the first due time.
 pub(super) fn due_text(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String {
     const MS: i64 = 1_000_000;
     match run.epoch_offset_ns {

@@ -96,9 +96,9 @@ pub fn measure_latencies<S: System>(
     Ok(latencies)
 }
 
-/// The margin that leaves the share `late` of starts late, from latencies in increasing order: the k-th largest of
-/// n with k = floor(late (n + 1)), which the next latency exceeds with probability k / (n + 1) whatever its
-/// distribution. Where n is too small for that, the largest.
+/// The margin that leaves the share `late` of starts late, from latencies in increasing order. It is the k-th
+/// largest of n with k = floor(late (n + 1)), which the next latency exceeds with probability k / (n + 1)
+/// whatever its distribution. Where n is too small for that, the largest.
 pub fn margin_for(latencies: &[i64], late: f64) -> i64 {
     let n = latencies.len();
     let k = ((late * (n as f64 + 1.0)) as usize).clamp(1, n.max(1));

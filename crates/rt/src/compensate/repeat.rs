@@ -22,7 +22,7 @@ impl<S: System> RepeatedWake<S> {
         RepeatedWake { inner, every_ns: every_ns.max(1), next_ns: None, polling: PollingWait::default() }
     }
 
-    /// The first time after `now_ns` on the grid of period A that goes through `due_ns`, while there is no other.
+    /// The first time after `now_ns` on the grid of period A that goes through `due_ns`.
     fn first_wake_after(&self, now_ns: i64, due_ns: i64) -> i64 {
         due_ns - (due_ns - now_ns).max(0) / self.every_ns * self.every_ns
     }

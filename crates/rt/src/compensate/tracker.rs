@@ -42,8 +42,7 @@ impl QuantileTracker {
     }
 }
 
-/// A step that suits these latencies, in increasing order: the distance from their median to their 90th
-/// percentile, at least a microsecond.
+/// A step for latencies in increasing order: from their median to their 90th percentile, at least 1 µs.
 pub(super) fn default_step_ns(latencies: &[i64]) -> f64 {
     let at = |share: f64| latencies.get((latencies.len() as f64 * share) as usize).copied().unwrap_or(0);
     (at(0.9) - at(0.5)).max(1_000) as f64

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Number of forks since the first call, which differs in each child of fork(2): threads stay with the parent, and so do
-/// the objects they work for.
+/// Number of forks since the first call, which differs in each child of fork(2). Threads stay with the
+/// parent, and so do the objects they work for.
 pub fn fork_count() -> u32 {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| {

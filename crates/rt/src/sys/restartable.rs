@@ -51,8 +51,8 @@ pub fn unregister() -> bool {
     false
 }
 
-/// Returns true if the C library can ask the kernel's shared page, the vDSO, for the processor (vdso(7)): x86 has
-/// `__vdso_getcpu`, arm64 and others have not.
+/// Returns true if the C library can ask the kernel's shared page, the vDSO, for the processor (vdso(7)). x86
+/// has `__vdso_getcpu`, arm64 and others have not.
 fn vdso_has_getcpu() -> bool {
     const NAMES: [(&CStr, &CStr); 2] =
         [(c"linux-vdso.so.1", c"__vdso_getcpu"), (c"linux-vdso64.so.1", c"__kernel_getcpu")];
@@ -64,7 +64,7 @@ fn vdso_has_getcpu() -> bool {
     })
 }
 
-/// The value of a constant that C libraries have which register threads (glibc 2.35 and later).
+/// Value of a constant that C libraries have which register threads; `None` before glibc 2.35.
 fn library_constant<T: Copy>(name: &CStr) -> Option<T> {
     // SAFETY: the name ends with a zero byte.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };

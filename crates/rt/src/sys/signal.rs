@@ -16,7 +16,7 @@ thread_local! {
 
 extern "C" fn on_interrupt(_signal: libc::c_int) {}
 
-/// Handles SIGXCPU, which the kernel sends to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
+/// Handles SIGXCPU, sent to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
 /// thread may be keeping everybody else off its processor, so it is made an ordinary thread right here.
 ///
 /// Xenomai's cores use the same signal, under the name SIGDEBUG, for a thread that was moved to Linux's side. These
@@ -45,7 +45,7 @@ extern "C" fn on_cpu_limit(_signal: libc::c_int, info: *mut libc::siginfo_t, _co
     *errno = before;
 }
 
-/// The cause in a SIGDEBUG: a queued signal whose value is marked, with the cause in its low byte.
+/// Cause in a SIGDEBUG, the low byte of a queued signal's marked value; `None` for other signals.
 fn debug_signal_cause(info: &libc::siginfo_t) -> Option<u8> {
     const MARK: usize = 0xfccf_0000;
     if info.si_code != libc::SI_QUEUE {
@@ -147,8 +147,8 @@ pub fn interrupt(thread: ThreadId) {
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread.0, interrupt_signal()) };
 }
 
-/// Makes the kernel turn any thread of this process into an ordinary one that computed under a real-time policy for
-/// `limit_us` without once waiting.
+/// Limits the time that threads of this process compute in real time without a wait to `limit_us`. One that
+/// reaches it is made an ordinary thread.
 ///
 /// # Errors
 /// The kernel's error.

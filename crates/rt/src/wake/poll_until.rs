@@ -21,8 +21,8 @@ impl PollingWait {
         self.begun.is_some()
     }
 
-    /// Polls from `arrived_ns`, a reading made just now (or from where it was cut short), until the clock shows
-    /// `due_ns`, with the processor's pause hint between readings.
+    /// Polls the clock until it shows `due_ns`, or for 10 ms, after which it is to be called again.
+    /// `arrived_ns` is a reading made just now; between readings is the processor's pause hint.
     #[inline]
     pub(crate) fn poll_until<S: System>(&mut self, system: &S, arrived_ns: i64, due_ns: i64) -> Wake {
         let mut arrival = self.begun.take().unwrap_or(Arrival::without_polling(arrived_ns));

@@ -27,13 +27,13 @@ impl Xenomai {
     }
 }
 
-/// `2000` of a line such as `gravity: irq=0 kernel=1000 user=2000`.
+/// Gravity for threads: `2000` of a line such as `gravity: irq=0 kernel=1000 user=2000`.
 fn cobalt_gravity_ns(clock: &str) -> Option<i64> {
     let line = clock.lines().find(|line| line.trim_start().starts_with("gravity"))?;
     line.split_whitespace().find_map(|word| word.strip_prefix("user="))?.parse().ok()
 }
 
-/// `1900` of a line such as `0i 1000k 1900u`.
+/// Gravity for threads: `1900` of a line such as `0i 1000k 1900u`.
 fn evl_gravity_ns(gravity: &str) -> Option<i64> {
     gravity.split_whitespace().find_map(|word| word.strip_suffix('u'))?.parse().ok()
 }

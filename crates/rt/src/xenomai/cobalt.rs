@@ -104,8 +104,8 @@ impl Calls {
         }
     }
 
-    /// Hands libcobalt a command line of its own, since it takes options out of the one it gets. It may keep
-    /// pointers into it.
+    /// Initialises libcobalt by a command line of its own, since it takes options out of the one it gets. It
+    /// may keep pointers into it.
     fn initialise(&self) {
         let program: &'static mut [libc::c_char] = Box::leak(Box::new(*b"jitterlab\0"))
             .iter()
@@ -172,7 +172,7 @@ impl Calls {
         unsafe { (self.mode)() & XNRELAX == 0 }
     }
 
-    /// Returns the number of times the calling thread changed sides since it exists.
+    /// Number of times the calling thread changed sides since it exists; `None` if libcobalt fails.
     pub(super) fn mode_switches(&self) -> Option<u64> {
         let mut stat = MaybeUninit::<ThreadStat>::zeroed();
         // SAFETY: 0 is the calling thread; the pointer is valid for one structure for the whole call.
@@ -183,7 +183,7 @@ impl Calls {
     }
 }
 
-/// An answer that is an error number, positive as POSIX's or negative as the kernel's.
+/// Converts an error number, positive as POSIX's or negative as the kernel's, to an error; 0 is none.
 fn checked_errno(answer: libc::c_int) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(answer.abs())) }
 }

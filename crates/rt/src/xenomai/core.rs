@@ -37,8 +37,8 @@ impl Core {
         }
     }
 
-    /// Returns the folders where its own build installs that library, which are rarely known to the dynamic linker: on
-    /// Debian in a folder named after the processor.
+    /// Returns the folders where the core's own build installs that library. The dynamic linker rarely knows
+    /// them; on Debian it is one named after the processor.
     pub fn library_folders(self) -> [PathBuf; 2] {
         let folder = Path::new(match self {
             Core::Cobalt => "/usr/xenomai/lib",

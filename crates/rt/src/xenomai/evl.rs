@@ -174,7 +174,7 @@ impl Calls {
     }
 }
 
-/// An answer that is negative for an error.
+/// Converts an answer to an error if it is negative; else returns it.
 fn checked_answer(answer: libc::c_int) -> io::Result<libc::c_int> {
     if answer < 0 { Err(io::Error::from_raw_os_error(-answer)) } else { Ok(answer) }
 }

@@ -53,8 +53,7 @@ pub(super) fn load(core: Core, needed: &'static str) -> Result<LoadedLibrary, Er
     ))
 }
 
-/// Names to load a core's library by: its plain names for the dynamic linker, then its paths in the folders of the
-/// core's own build.
+/// Names to load a core's library by: plain ones for the dynamic linker, then paths in the core's folders.
 fn load_names(core: Core) -> impl Iterator<Item = String> {
     let plain = core.libraries().iter().map(ToString::to_string);
     let in_folder = move |folder: PathBuf| core.libraries().iter().map(move |name| folder.join(name));

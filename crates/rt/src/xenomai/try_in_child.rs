@@ -9,8 +9,8 @@ use jitterlab_model::Error;
 
 use super::error::Status;
 
-/// Runs `attempt` in a forked child. Returns `Ok` if it returned 0; otherwise its output to standard error, or its exit
-/// status. The low byte of its answer counts.
+/// Runs `attempt` in a forked child; `Ok` if it returned 0, else an error of its output or exit status.
+/// Output is that to standard error. The low byte of its answer counts.
 pub(super) fn try_in_child(attempt: impl FnOnce() -> i32) -> Result<(), Error> {
     let (reading, writing) = pipe()?;
     // SAFETY: the process has no other threads that matter yet (see `prepare`); the child only makes the attempt

@@ -8,13 +8,13 @@ use jitterlab_model::Warning;
 use jitterlab_model::warning::Aperiodic;
 
 use super::statement::Statements;
-use super::text::{lines, ns};
+use super::text::{clamped_ns, lines};
 use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const IMPORTER: Importer = Importer { name: "bcc, bpftrace", recognise, parse };
 
-/// Smallest value, largest value and count of a row, in units.
+/// Smallest value, largest value and count of a histogram's row, in units; `None` if the line is none.
 fn row_of(line: &str) -> Option<(i64, i64, u64)> {
     if let Some((low, rest)) = line.split_once(" -> ") {
         let (high, count) = rest.split_once(':')?;
@@ -29,7 +29,7 @@ fn row_of(line: &str) -> Option<(i64, i64, u64)> {
     }
 }
 
-/// `64`, `2K` (of 1024) or `1M`.
+/// Number such as `64`, `2K` (of 1024) or `1M`.
 fn suffixed_number(text: &str) -> Option<i64> {
     let text = text.trim();
     let power =
@@ -93,7 +93,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
         let unit_ns = unit_ns.or(hints.unit_ns).ok_or(Unreadable::NoTimeUnit)?;
         let mut stated = Statements::exact();
         for (low, (high, count)) in rows {
-            stated.add_bin(ns(low, unit_ns), ns(high.saturating_add(1), unit_ns) - 1, count);
+            stated.add_bin(clamped_ns(low, unit_ns), clamped_ns(high.saturating_add(1), unit_ns) - 1, count);
         }
         let name = if name.is_empty() { String::from("histogram") } else { name };
         import.add_latencies(TaskDetails::new(name, Period::None), &stated);

@@ -55,7 +55,7 @@ impl<'a> Command<'a> {
         Command { options }
     }
 
-    /// The value of an option that is given, if it has one.
+    /// Value of an option: `None` if it is not given, `Some(None)` if it is given without one.
     pub(super) fn option_value(&self, names: [&str; 2]) -> Option<Option<&'a str>> {
         self.options.iter().rev().find(|(name, _)| names.contains(name)).map(|(_, value)| *value)
     }
@@ -68,7 +68,7 @@ impl<'a> Command<'a> {
         self.option_value(names)??.parse().ok()
     }
 
-    /// Numbers and ranges that an option lists, such as `2,4-6`.
+    /// All numbers of an option's list such as `2,4-6`; `None` if it has no such list.
     pub(super) fn option_list(&self, names: [&str; 2]) -> Option<Vec<u16>> {
         let mut all = Vec::new();
         for part in self.option_value(names)??.split(',') {

@@ -45,8 +45,8 @@ fn split_cells_into<'a>(line: &'a str, cells: &mut Vec<Cow<'a, str>>) {
     }
 }
 
-/// Returns a test for characters, to be called with each character of a line in turn: true for this separator outside
-/// quotes. Quotes open at the beginning of a cell, and again right after their end (which is one of the text).
+/// Returns a test that is true of this separator outside quotes; it has to see each character of a line in turn. Quotes
+/// open at the beginning of a cell, and again right after their end (which is one of the text).
 fn outside_quotes(separator: u8) -> impl FnMut(char) -> bool {
     let separator = char::from(separator);
     let (mut quoted, mut may_open) = (false, true);
@@ -296,7 +296,7 @@ impl Task {
         numbers.windows(2).any(|pair| pair[1].saturating_sub(pair[0]) > 1)
     }
 
-    /// Difference between the last and the first number of a due time.
+    /// Number of periods between the first and the last row, by their numbers; `None` if they have none.
     fn index_span(&self) -> Option<i64> {
         let numbers = self.column(Role::Index)?;
         numbers.last()?.checked_sub(*numbers.first()?)

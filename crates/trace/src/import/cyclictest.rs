@@ -16,7 +16,7 @@ use jitterlab_model::{Activation, Error, Flags, Gap, Warning};
 
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
-use super::text::{expect_numbers, lines, ns, number_after, numbers, split_at_byte};
+use super::text::{clamped_ns, expect_numbers, lines, number_after, numbers, split_at_byte};
 use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails};
 use crate::error::Unreadable;
 
@@ -91,7 +91,7 @@ fn spike_of(line: &str) -> Option<(usize, u64, i64)> {
     Some((thread.trim().parse().ok()?, figure("TS:")? as u64, figure("")? as i64))
 }
 
-/// Bin and counts of a row without any other line: `000012 000213`, with a tab before each further count.
+/// Bin and counts of a histogram's row: `000012 000213`, with a tab before each further count.
 fn headless_row(line: &str) -> Option<Vec<u64>> {
     let (bin, counts) = line.split_once(' ')?;
     let wide = bin.len() >= 6 && bin.bytes().all(|b| b.is_ascii_digit());
@@ -251,7 +251,7 @@ impl Output {
         Ok(())
     }
 
-    /// Adds a line of figures. Counts from before a thread ran, or of another measurement, do not belong to this one.
+    /// Adds a thread's line of figures, in place of one from before it ran; one of another measurement is an error.
     fn add_status(&mut self, thread: usize, status: Status) -> Result<(), Unreadable> {
         self.last_refresh = self.refreshed;
         let all = &mut self.threads.entry(thread).or_default().status;
@@ -275,8 +275,8 @@ impl Output {
         all.filter_map(move |(_, figures)| figures.get(thread).copied())
     }
 
-    /// Returns the latency at which the tool stopped, if this thread may have stopped it: any may where the output does
-    /// not name it.
+    /// `Some` if this thread may have stopped the tool, with the latency at which it stopped if that is stated. Any
+    /// thread may where the output does not name it.
     fn stop_latency(&self, thread: usize) -> Option<Option<i64>> {
         let is_it = match (self.break_id, self.break_place) {
             (None, _) => self.break_value.is_some(),
@@ -314,13 +314,13 @@ impl Output {
         all.extend(interval.zip(step).map(|(interval, step)| interval.saturating_add(step)));
         let next = self.next_intervals.get(thread).zip(distance).filter(|_| !is_histogram);
         all.extend(next.map(|(next, distance)| next.saturating_sub(distance)));
-        all.into_iter().map(|us| ns(us, 1_000)).filter(|ns| *ns > 0).collect()
+        all.into_iter().map(|us| clamped_ns(us, 1_000)).filter(|ns| *ns > 0).collect()
     }
 
     /// Statements about the latencies of a thread. Refreshed lines are from some time before a histogram's end.
     fn latency_statements(&self, thread: usize, unit_ns: i64) -> Statements {
         let mut stated = Statements::with_unit(unit_ns);
-        let in_units = |value: u64| ns(i64::try_from(value).unwrap_or(i64::MAX), unit_ns);
+        let in_units = |value: u64| clamped_ns(i64::try_from(value).unwrap_or(i64::MAX), unit_ns);
         let of = |footer| self.footer_figures(footer, thread);
         for row in &self.rows {
             let low = in_units(row[0]);
@@ -346,13 +346,13 @@ impl Output {
             stated.add([Statement::Min(units(last.min)), Statement::Mean(last.mean * unit_ns as f64)]);
         }
         let spikes = self.threads.get(&thread).map_or(&[][..], |thread| &thread.spikes);
-        stated.add(spikes.iter().map(|(_, latency)| Statement::MaxSoFar(ns(*latency, unit_ns))));
+        stated.add(spikes.iter().map(|(_, latency)| Statement::MaxSoFar(clamped_ns(*latency, unit_ns))));
         let stopped = self.stop_latency(thread).flatten();
-        stated.add(stopped.map(|value| Statement::MaxSoFar(ns(value, unit_ns))));
+        stated.add(stopped.map(|value| Statement::MaxSoFar(clamped_ns(value, unit_ns))));
         stated
     }
 
-    /// Cycles above the histogram that several threads have in common.
+    /// Warning of cycles above the histogram that several threads share; `None` for fewer than two.
     fn shared_stalls(&self) -> Option<Warning> {
         let lists =
             self.threads.values().map(|thread| &thread.overflow_cycles).filter(|list| !list.is_empty());
@@ -458,7 +458,7 @@ fn bound_cpu(command: Option<&Command<'_>>, thread: usize) -> Option<u16> {
     }
 }
 
-/// Activations in a block with one listed latency, the largest (`-o`), where not every latency is listed.
+/// Number of activations for each listed latency, their largest (`-o`); `None` if every latency is listed.
 fn block_length(output: &Output, command: Option<&Command<'_>>, thread: usize) -> Option<u64> {
     let samples = &output.threads.get(&thread)?.samples;
     let said = command
@@ -498,7 +498,7 @@ impl Output {
         Ok(named.map(|(number, _)| *number).chain(0..of_histogram).collect())
     }
 
-    /// Number of threads that the output names besides its figures: they are counted from 0.
+    /// Number of threads by the command line, and by all lines but those of the histogram.
     fn named_thread_count(&self, command: Option<&Command<'_>>) -> usize {
         let by_command = command.and_then(|command| command.option_number(["t", "threads"]));
         let by_command = by_command.and_then(|threads| usize::try_from(threads).ok()).unwrap_or(0);
@@ -528,7 +528,8 @@ impl Output {
         match block {
             _ if samples.is_empty() => import.add_latencies(details, &stated),
             Some(activations) => {
-                let largest = samples.iter().map(|(_, latency)| Statement::MaxSoFar(ns(*latency, unit_ns)));
+                let largest =
+                    samples.iter().map(|(_, latency)| Statement::MaxSoFar(clamped_ns(*latency, unit_ns)));
                 stated.add(largest);
                 let count = activations.saturating_mul(samples.len() as u64);
                 stated.add([Statement::Overflow { from: 0, count }]);
@@ -536,7 +537,7 @@ impl Output {
                 import.info.warnings.push(Warning::LargestOfBlocks { task: name.clone(), activations });
             }
             None => {
-                let stopped_ns = stopped.flatten().map(|latency| ns(latency, unit_ns));
+                let stopped_ns = stopped.flatten().map(|latency| clamped_ns(latency, unit_ns));
                 let rows = listed_activations(samples, stopped_ns, details.period_ns(), unit_ns);
                 import.add_rows(details.with_gap(Gap::DueTimes), rows, &stated);
             }
@@ -559,13 +560,14 @@ impl Output {
                 import.info.warnings.push(Warning::ListedLate { task: name.clone(), at, each_ns });
             }
         }
-        let at = stopped.map(|latency| latency.map(|latency| ns(latency, unit_ns)));
+        let at = stopped.map(|latency| latency.map(|latency| clamped_ns(latency, unit_ns)));
         import.info.warnings.extend(at.map(|latency_ns| Warning::Stopped { task: name, latency_ns }));
     }
 }
 
-/// Activations of listed latencies, with due times taken as cycle times interval. After a miss that is too early, since cyclictest skips the
-/// due times it missed without counting them as cycles. The latency at which it stopped is the last one, in no line of its own.
+/// Activations of listed latencies, with due times taken as cycle times interval. After a miss that is too early, since
+/// cyclictest skips the due times it missed without counting them as cycles. The latency at which it stopped is the
+/// last one, in no line of its own.
 fn listed_activations(
     samples: &[(u64, i64)],
     stopped_ns: Option<i64>,
@@ -574,7 +576,7 @@ fn listed_activations(
 ) -> Vec<Activation> {
     let mut next = 0;
     let row = |index: u64, latency_ns: i64, flags: Flags| {
-        let due_ns = ns(i64::try_from(index).unwrap_or(i64::MAX), period_ns);
+        let due_ns = clamped_ns(i64::try_from(index).unwrap_or(i64::MAX), period_ns);
         let start_ns = due_ns.saturating_add(latency_ns);
         Activation { index, due_ns, start_ns, end_ns: start_ns, flags, ..Activation::default() }
     };
@@ -582,9 +584,10 @@ fn listed_activations(
     for (index, latency) in samples {
         let flags = if *index == next { Flags::default() } else { Flags::AFTER_GAP };
         next = index.saturating_add(1);
-        rows.push(row(*index, ns(*latency, unit_ns), flags));
+        rows.push(row(*index, clamped_ns(*latency, unit_ns), flags));
     }
-    let is_listed = |stopped: &i64| samples.last().is_some_and(|(_, last)| ns(*last, unit_ns) == *stopped);
+    let is_listed =
+        |stopped: &i64| samples.last().is_some_and(|(_, last)| clamped_ns(*last, unit_ns) == *stopped);
     if let Some(stopped_ns) = stopped_ns.filter(|stopped| !is_listed(stopped)) {
         rows.push(row(next.saturating_add(1), stopped_ns, Flags::AFTER_GAP));
     }

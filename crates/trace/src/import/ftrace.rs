@@ -154,7 +154,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     import.complete()
 }
 
-/// 113205498021 of `now=113205498021`.
+/// Nanoseconds of `now=113205498021`.
 fn expiry_time(details: &str) -> Option<i64> {
     field(details, "now")?.parse().ok()
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
-use super::text::{lines, ns};
+use super::text::{clamped_ns, lines};
 use super::{Hints, Import, ImportError, Importer, Input, Period, TaskDetails};
 use crate::error::Unreadable;
 
@@ -43,9 +43,8 @@ pub fn parse_hal_thread(line: &str) -> Option<HalThread<'_>> {
     Some(HalThread { name, period_ns: period.parse().ok()?, longest: longest.parse().ok()? })
 }
 
-/// A thread or a function, its longest time, and true for a parameter: of `   5  s32   RW   456789  servo-thread.tmax`,
-/// or of
-/// ` 999849  YES   servo-thread  (    12345,   456789 )`.
+/// Name of a thread or function, its longest time, and true for a parameter; `None` if it has not run.
+/// Of `   5  s32   RW   456789  servo-thread.tmax`, or of ` 999849  YES   servo-thread  (    12345,   456789 )`.
 fn longest_of(line: &str) -> Option<(&str, i64, bool)> {
     if let Some(HalThread { name, longest, .. }) = parse_hal_thread(line) {
         return (longest > 0).then_some((name, longest, false));
@@ -56,7 +55,8 @@ fn longest_of(line: &str) -> Option<(&str, i64, bool)> {
     Some((name.strip_suffix(".tmax")?, longest, true))
 }
 
-/// The period of each thread, and of each function's thread, from `halcmd show thread`: a line of the thread, and of each function it calls.
+/// Period of each thread, and of each function by its thread, from `halcmd show thread`. It prints a line of the
+/// thread, then one of each function it calls.
 fn thread_periods(text: &str) -> BTreeMap<&str, i64> {
     let mut periods = BTreeMap::new();
     let mut period = None;
@@ -89,7 +89,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
                 return Err(Unreadable::SecondMeasurement.at_line(number));
             }
             let stated = longest.entry(name).or_default();
-            stated.add([Statement::Overflow { from: 0, count: 1 }, Statement::MaxSoFar(ns(time, 1))]);
+            stated.add([Statement::Overflow { from: 0, count: 1 }, Statement::MaxSoFar(clamped_ns(time, 1))]);
         }
         let Some((component, pin, value)) = pin_of(line) else { continue };
         if components.entry(component).or_default().insert(pin, value).is_some() {
@@ -103,7 +103,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     for (component, pins) in components {
         // Some versions write min_ and max_.
         let value = |name: &str| pins.get(name).or_else(|| pins.get(format!("{name}_").as_str()));
-        let pin = |name: &str| value(name).map(|value| ns(*value as i64, 1));
+        let pin = |name: &str| value(name).map(|value| clamped_ns(*value as i64, 1));
         let (Some(shortest), Some(longest)) = (pin("min"), pin("max")) else { continue };
         if longest == 0 {
             // It has not run yet.

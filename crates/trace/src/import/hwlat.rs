@@ -18,8 +18,8 @@ fn recognise(input: &Input) -> bool {
     lines(input.text).any(|(_, line)| line.starts_with(HEAD) || stop_of(line).is_some())
 }
 
-/// The longer stop of `ts: 1787951679.284904730, inner:17, outer:142, cpu:0`, or of `#2 inner/outer(us):   17/142`, in
-/// microseconds.
+/// Longer stop in microseconds in a line of hwlatdetect. Such as `ts: 1787951679.284904730, inner:17, outer:142, cpu:0`
+/// or `#2 inner/outer(us):   17/142`.
 fn stop_of(line: &str) -> Option<f64> {
     if let Some((_, both)) = line.split_once("inner/outer(us):") {
         let (inner, outer) = both.split_whitespace().next()?.split_once('/')?;

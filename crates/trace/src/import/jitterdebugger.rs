@@ -53,7 +53,7 @@ fn is_results(input: &Input) -> bool {
         && !input.text.contains("\"rt_test_version:\"")
 }
 
-/// A thread, by its number and the number of all threads.
+/// Details of a thread by its number and the number of all; its processor, if as many were online.
 fn task_details(input: &Input, (thread, threads): (usize, usize), period: Period) -> TaskDetails {
     let online: Option<Vec<u16>> = input.read_neighbour("cpuinfo").map(|copy| {
         let processors = copy.lines().filter(|line| line.starts_with("processor"));
@@ -104,10 +104,10 @@ impl Layout {
         let ns = field(4 + self.time, self.time).filter(|ns| *ns < 1_000_000_000)?;
         let latency = field(4 + 2 * self.time, 8)?;
         let thread = usize::try_from(field(0, 4)?).ok().filter(|thread| *thread < 65_536)?;
-        Some((thread, text::ns(seconds, 1_000_000_000).saturating_add(ns), latency))
+        Some((thread, text::clamped_ns(seconds, 1_000_000_000).saturating_add(ns), latency))
     }
 
-    /// All samples, if all are such.
+    /// All samples; `None` if one of them is not valid in this layout.
     fn samples(self, bytes: &[u8]) -> Option<Vec<Sample>> {
         let whole = !bytes.is_empty() && bytes.len().is_multiple_of(self.length);
         whole.then(|| bytes.chunks_exact(self.length).map(|one| self.sample(one)).collect())?
@@ -138,7 +138,7 @@ fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     import_samples(input, hints, samples.ok_or(Unreadable::Samples)?)
 }
 
-/// A line such as `0;3481.733683453;35`.
+/// Thread, time and latency of a line such as `0;3481.733683453;35`.
 fn sample_of(line: &str) -> Option<Sample> {
     let mut fields = line.split(';');
     let (thread, at, latency) = (fields.next()?, fields.next()?, fields.next()?);
@@ -172,7 +172,7 @@ fn import_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<
     let unit_ns = import.unit_or_default(report.and_then(|r| r.sysinfo.resolution_in_ns), hints, 1_000);
     let mut threads: BTreeMap<usize, Vec<(i64, i64)>> = BTreeMap::new();
     for (thread, start_ns, latency) in samples {
-        let latency_ns = text::ns(latency, unit_ns);
+        let latency_ns = text::clamped_ns(latency, unit_ns);
         let of_thread = threads.entry(thread).or_default();
         if of_thread.last().is_some_and(|(before, _)| *before > start_ns) {
             return Err(Unreadable::SecondMeasurement.into());

@@ -66,7 +66,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// The period of the task, or of the first.
+    /// Period that was given for the task, or for the first one.
     pub(crate) fn period_ns(&self) -> Option<i64> {
         self.periods_ns.first().copied()
     }
@@ -148,7 +148,7 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// A small file in the same folder, such as the description that a tool writes next to its samples.
+    /// Text of a small file in the same folder, such as the description that a tool writes next to its samples.
     fn read_neighbour(&self, name: &str) -> Option<String> {
         const MOST: u64 = 1 << 20;
         // It was not named by the user: a FIFO, which waits for a writer, is not opened.
@@ -412,7 +412,7 @@ fn check_measured(measured: &Measured) -> Result<(), Error> {
 /// it take as long as reading it.
 const LONG: usize = 4 << 20;
 
-/// The first and the last lines of a long text.
+/// First and last lines of a long text; `None` if it is not long.
 fn first_and_last_lines(text: &str) -> Option<String> {
     let line_at =
         |at: usize| text.as_bytes()[at..].iter().position(|byte| *byte == b'\n').map(|n| at + n + 1);

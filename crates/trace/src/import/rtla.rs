@@ -27,7 +27,7 @@ fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// Values of a row: `-` means none.
+/// Values of a row, with 0 for `-`.
 fn row_values(line: usize, words: &[&str]) -> Result<Vec<u64>, ImportError> {
     let value = |word: &&str| match *word {
         "-" => Ok(0),
@@ -41,7 +41,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let osnoise = input.text.contains("RTLA osnoise histogram");
     let mut import = Import::new(if osnoise { "rtla osnoise" } else { "rtla timerlat" }, "monotonic");
     let unit_ns = if input.text.contains("nanoseconds (ns)") { 1 } else { 1_000 };
-    let ns = |value: u64| text::ns(value as i64, unit_ns);
+    let ns = |value: u64| text::clamped_ns(value as i64, unit_ns);
     let traced = rtla_analysis::traced_latencies(input.text);
     let mut names: Vec<String> = Vec::new();
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
@@ -125,8 +125,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     import.complete()
 }
 
-/// The period of timerlat: that of its command line; else the roundest that fits its duration, in whole seconds, and
-/// the activations of a CPU.
+/// Period of timerlat by its command line, else the roundest that fits its duration and the activations of a CPU. The
+/// duration is in whole seconds.
 pub(super) fn timerlat_period(import: &mut Import, text: &str, count: u64, hints: &Hints) -> Period {
     const VALUED: &str = "abcdeHipPsTE";
     const USUAL_NS: i64 = 1_000_000;
@@ -136,7 +136,7 @@ pub(super) fn timerlat_period(import: &mut Import, text: &str, count: u64, hints
         command.map(|command| command.option_number(["p", "period"]).map_or(USUAL_NS, |p| us(p as f64)));
     let bounds = duration_s(text).filter(|seconds| *seconds > 1 && count > 0).map(|seconds| {
         [seconds - 1, seconds + 1]
-            .map(|s| text::ns(s, 1_000_000_000) / i64::try_from(count).unwrap_or(i64::MAX))
+            .map(|s| text::clamped_ns(s, 1_000_000_000) / i64::try_from(count).unwrap_or(i64::MAX))
     });
     // Bounds that are far apart leave other usual periods, too.
     let narrow = bounds.filter(|[low, high]| high / 5 <= low / 4);
@@ -153,7 +153,7 @@ pub(super) fn timerlat_period(import: &mut Import, text: &str, count: u64, hints
     import.consistent_period("timerlat", &all, hints, USUAL_NS)
 }
 
-/// The last of `# Duration:   0 00:01:00`, or of `  0 00:00:06   |   IRQ Timer Latency (us)`.
+/// Seconds of the last line such as `# Duration:   0 00:01:00`, or `  0 00:00:06   |   IRQ Timer Latency (us)`.
 fn duration_s(text: &str) -> Option<i64> {
     let of_line = |(_, line): (usize, &str)| {
         let line = match line.strip_prefix("# Duration:") {

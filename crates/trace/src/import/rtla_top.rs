@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::Warning;
 
 use super::statement::{Statement, Statements};
-use super::text::{lines, ns};
+use super::text::{clamped_ns, lines};
 use super::{Hints, Import, ImportError, Importer, Input, TaskDetails, rtla, rtla_analysis};
 use crate::error::Unreadable;
 
@@ -77,7 +77,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     }
     for (stage, max) in STAGES.iter().zip(of_all) {
         let mut stated = Statements::with_unit(unit_ns);
-        stated.add([Statement::Max(ns(max, unit_ns))]);
+        stated.add([Statement::Max(clamped_ns(max, unit_ns))]);
         import.check_totals(&format!("{stage} of all CPUs"), &stated, |task| task.starts_with(stage));
     }
     traced.into_iter().for_each(|one| import.warn(Warning::Traced(one)));

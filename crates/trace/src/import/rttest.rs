@@ -2,7 +2,7 @@
 
 use jitterlab_model::Activation;
 
-use super::text::{check_single_measurement, expect_numbers, lines, ns};
+use super::text::{check_single_measurement, clamped_ns, expect_numbers, lines};
 use super::{Hints, Import, ImportError, Importer, Input, Measured, TaskDetails};
 use crate::error::Unreadable;
 
@@ -24,8 +24,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
         let [index, due_ns, latency_ns, faults @ ..] = &expect_numbers::<i64>(number, line)?[..] else {
             return Err(Unreadable::unexpected(line, "a row with all columns").at_line(number));
         };
-        let due_ns = ns(*due_ns, 1);
-        let start_ns = due_ns.saturating_add(ns(*latency_ns, 1));
+        let due_ns = clamped_ns(*due_ns, 1);
+        let start_ns = due_ns.saturating_add(clamped_ns(*latency_ns, 1));
         let index =
             u64::try_from(*index).map_err(|_| Unreadable::unexpected(line, "a count").at_line(number))?;
         rows.push(Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() });

@@ -14,8 +14,8 @@ pub(super) struct Span {
 /// Largest relative error of another clock: no quartz has more.
 const CLOCK_ERROR: f64 = 3e-4;
 
-/// Returns the mean interval between starts, or the median where it differs from the mean because some were left out;
-/// `steps` is the number of periods between the first and the last, if their numbers show it.
+/// Mean interval between starts, or the median if it differs from the mean because some were left out. `steps` is the
+/// number of periods between the first and the last, if their numbers show it.
 pub(super) fn typical_interval_ns(
     mut starts_ns: impl Iterator<Item = i64>,
     steps: Option<i64>,
@@ -53,8 +53,8 @@ impl Import {
     }
 }
 
-/// Puts activations on the grid of their due times: from one to the next, so that a clock which is a little off does not
-/// add up. Returns true if due times are missing that did not pass during an activation: these did not run.
+/// Numbers activations by the grid of their due times; true if due times are missing at which none ran. It goes from
+/// one to the next, so that a clock which is a little off does not add up.
 pub(super) fn snap_to_due_grid(
     times: impl Iterator<Item = Activation>,
     period_ns: i64,
@@ -75,8 +75,7 @@ pub(super) fn snap_to_due_grid(
     (rows, has_holes)
 }
 
-/// Puts beginnings in order of time on a grid of this period, as far as that can be done without a guess: not where some are
-/// known to be missing.
+/// Activations with due times on a grid of this period; `None` if some are missing, or the starts drift off it.
 pub(super) fn starts_on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Option<Vec<Activation>> {
     let (first, last) = (spans.first()?, spans.last()?);
     let due_ns = |number: usize| {

@@ -258,7 +258,7 @@ impl Statements {
         all - found
     }
 
-    /// Lowest value from which values are in no bin, and their number; 0 where that is unknown.
+    /// Lowest value from which values are in no bin, and their number (0 if unknown); `None` if all are in bins.
     fn unbinned_tail(
         &self,
         bins: &[(i64, i64, u64)],
@@ -408,7 +408,7 @@ mod tests {
     use super::*;
     use jitterlab_model::Known;
 
-    fn stated(all: &[Statement]) -> Reconciled {
+    fn reconciled(all: &[Statement]) -> Reconciled {
         let mut statements = Statements::with_unit(1_000);
         statements.add(all.iter().copied());
         statements.reconcile()
@@ -428,13 +428,13 @@ mod tests {
             Statement::Min(9_000),
             Statement::Mean(19_500.0),
         ];
-        let d = stated(&all).values;
+        let d = reconciled(&all).values;
         assert_eq!((d.count(), d.min_ns(), d.max_ns()), (10, Some(9_000), Some(741_999)));
         assert_eq!(d.mean_ns(), Some(19_500.0));
         assert!(d.quantile_ns(0.5).is_some_and(|v| (9_999..10_080).contains(&v)));
         assert_eq!((d.quantile_ns(1.0), d.standard_deviation_ns()), (Some(741_999), None));
         all.push(Statement::Overflow { from: 100_000, count: 1 });
-        let open = stated(&all).values;
+        let open = reconciled(&all).values;
         let between = Known::Between { at_least: 100_000, at_most: 741_999 };
         assert_eq!((open.quantile_ns(0.9), open.known_at_rank(10)), (None, between));
     }
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn rounded_figures_never_give_an_impossible_deviation() {
         let (mean, deviation) = (Statement::Mean(5_900.0), Statement::Deviation(0.0));
-        let found = |all: &[Statement]| stated(all).values.standard_deviation_ns();
+        let found = |all: &[Statement]| reconciled(all).values.standard_deviation_ns();
         assert_eq!(found(&[mean, deviation, bin(5_000, 3)]), Some(0.0));
         assert_eq!(found(&[mean, bin(5_000, 3)]), None, "it may be anything below a bin");
     }
@@ -450,19 +450,20 @@ mod tests {
     #[test]
     fn rows_that_are_missing_lie_anywhere_behind_those_that_are_there() {
         let total = [bin(0, 0), bin(1_000, 0), bin(2_000, 70), Statement::Binned(100), Statement::Max(5_000)];
-        let found = stated(&total);
+        let found = reconciled(&total);
         assert_eq!((found.missing, found.values.count(), found.contradictions.len()), (30, 100, 0));
         assert!(found.values.quantile_ns(0.7).is_some());
         assert_eq!(found.values.known_at_rank(71), Known::Between { at_least: 3_000, at_most: 5_999 });
         // Beyond a hole even values in bins may have any rank.
-        let hole = stated(&[bin(2_000, 70), bin(4_000, 20), Statement::Count(100), Statement::Max(4_000)]);
+        let hole =
+            reconciled(&[bin(2_000, 70), bin(4_000, 20), Statement::Count(100), Statement::Max(4_000)]);
         assert_eq!(hole.values.known_at_rank(95), Known::Between { at_least: 3_000, at_most: 4_999 });
     }
 
     #[test]
     fn of_two_maxima_the_larger_counts_and_that_is_said() {
         let said = |all: &[Statement]| {
-            let found = stated(all);
+            let found = reconciled(all);
             (found.values.max_ns(), found.contradictions)
         };
         let both = [Statement::Count(9), Statement::Max(24_000), Statement::Max(115_000)];
@@ -471,7 +472,7 @@ mod tests {
         assert_eq!(said(&live), (Some(25_999), vec![]));
         // A bin above the maximum, a maximum that is in no bin, values above the bins without a maximum there.
         assert_eq!(said(&[bin(80_000, 1), Statement::Max(8_000)]).0, Some(80_999));
-        let lost = stated(&[bin(8_000, 1), Statement::Max(80_000)]);
+        let lost = reconciled(&[bin(8_000, 1), Statement::Max(80_000)]);
         assert_eq!((lost.values.max_ns(), lost.values.quantile_ns(0.5)), (Some(80_999), None));
         let above = [bin(8_000, 1), Statement::Overflow { from: 100_000, count: 1 }, Statement::Max(9_000)];
         assert_eq!((said(&above).0, said(&above).1.len()), (None, 1));
@@ -481,7 +482,7 @@ mod tests {
     #[test]
     fn fewer_than_there_are_is_a_contradiction_unless_it_was_before_the_end() {
         let count = |all: &[Statement]| {
-            let found = stated(all);
+            let found = reconciled(all);
             (found.values.count(), found.contradictions.len())
         };
         assert_eq!(count(&[bin(8_000, 10), Statement::Count(9)]), (10, 1));

@@ -8,7 +8,7 @@
 use jitterlab_model::{Error, Gap, Warning};
 
 use super::statement::{Statement, Statements};
-use super::text::{check_single_measurement, lines, ns, number_after};
+use super::text::{check_single_measurement, clamped_ns, lines, number_after};
 use super::{Hints, Import, ImportError, Importer, Input, TaskDetails};
 use crate::error::Unreadable;
 
@@ -93,7 +93,7 @@ impl Log {
         } else if self.width_ns.is_some() {
             let words: Option<Vec<i64>> = message.split_whitespace().map(|word| word.parse().ok()).collect();
             if let Some([low_ns, count]) = words.as_deref() {
-                self.buckets.push((ns(*low_ns, 1), u64::try_from(*count).unwrap_or(0)));
+                self.buckets.push((clamped_ns(*low_ns, 1), u64::try_from(*count).unwrap_or(0)));
             }
         }
         Ok(())

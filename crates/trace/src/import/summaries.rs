@@ -54,9 +54,9 @@ fn import_lines(
     import.complete()
 }
 
-/// Reads `  0 #59         53100000       304896    99.42580        6978           56         549            0        53111         1590
-/// 13`: processor, periods, runtime, noise, share left, most in a period, longest, and counts by cause; in
-/// microseconds.
+/// Reads the noise of a processor in a line of rtla osnoise, such as
+/// `  0 #59  53100000  304896  99.42580  6978  56  549  0  53111  1590  13`: processor, periods, runtime, noise, share left,
+/// most in a period, longest, and counts by cause; in microseconds.
 fn noise_of(line: &str) -> Option<Line> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [cpu, periods, _runtime, noise, share, _most, longest, causes @ ..] = &words[..] else { return None };
@@ -94,8 +94,8 @@ fn is_rteval(input: &Input) -> bool {
         && lines(input.text).any(|(_, line)| line.starts_with("Std.dev:") || line.starts_with("Mean:"))
 }
 
-/// rteval runs cyclictest on every core, and prints blocks of `Samples:`, `Mean:`, `Min:`, `Max:` and `Std.dev:`: of the system, then
-/// of each core.
+/// Reads what rteval prints of cyclictest on every core. Blocks of `Samples:`, `Mean:`, `Min:`, `Max:` and `Std.dev:`:
+/// of the system, then of each core.
 fn parse_rteval(input: &Input, hints: &Hints) -> Result<Import, ImportError> {
     let mut import = Import::new("rteval", "monotonic");
     let command = Command::find_in_text(input.text, "cyclictest", RT_TESTS);

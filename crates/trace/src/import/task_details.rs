@@ -252,8 +252,7 @@ impl Import {
         }
     }
 
-    /// Checks the totals of all tasks of this kind against the statements about each: one of them must have the
-    /// largest value.
+    /// Warns if a tool states a larger maximum or count of all tasks of a kind than the tasks themselves have.
     pub(super) fn check_totals(&mut self, kind: &str, stated: &Statements, is_of: impl Fn(&str) -> bool) {
         let of_kind = |(task, _): &(&mut TaskRun, &Measured)| is_of(&task.spec.name);
         let each = || self.info.tasks.iter().zip(&self.tasks).filter(|(task, _)| is_of(&task.spec.name));
@@ -301,8 +300,7 @@ impl Import {
         }
     }
 
-    /// Returns the period: as the output states it, else as the user states it, else the tool's default, with a
-    /// warning.
+    /// Returns the period that the output states, else the user, else the tool's default with a warning.
     pub(super) fn period_or_default(
         &mut self,
         stated_ns: Option<i64>,
@@ -346,7 +344,8 @@ impl Import {
         })
     }
 
-    /// Error without any task; an assumed unit in which a task would never be in time is marked as unknown.
+    /// Returns the import with its last warnings; an error if it has no task. An assumed unit in which a task would
+    /// never be in time is marked as unknown.
     pub(super) fn complete(mut self) -> Result<Self, ImportError> {
         if self.tasks.is_empty() {
             return Err(Unreadable::Nothing.into());

@@ -108,12 +108,12 @@ fn is_text(fixture: &str) -> bool {
     !BINARY.iter().any(|ending| fixture.ends_with(ending))
 }
 
-fn folder() -> PathBuf {
+fn fixture_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers")
 }
 
 fn content(fixture: &str) -> Vec<u8> {
-    std::fs::read(folder().join(fixture)).unwrap()
+    std::fs::read(fixture_folder().join(fixture)).unwrap()
 }
 
 /// Statements that the output's user would make.
@@ -160,7 +160,7 @@ fn every_fixture_is_of_one_importer_alone_and_every_importer_has_one() {
     for peer in importers() {
         assert!(FIXTURES.iter().any(|(_, of)| *of == peer.name), "{} has no fixture", peer.name);
     }
-    let listed = std::fs::read_dir(folder()).unwrap().count();
+    let listed = std::fs::read_dir(fixture_folder()).unwrap().count();
     // Two of them, and the file next to them, are in one folder.
     assert_eq!(listed, FIXTURES.len() - 1, "a fixture is not in the list");
 }

@@ -70,8 +70,7 @@ pub(super) fn us(value: f64) -> i64 {
     ((value * 1_000.0).round() as i64).clamp(-LONGEST_NS, LONGEST_NS)
 }
 
-/// A decimal number of a unit as nanoseconds, exactly as it is written and cut below one; `None` if it is none, or beyond
-/// +-73 years.
+/// Nanoseconds of a decimal number of a unit, cut below one; `None` if it is none, or beyond +-73 years.
 pub(super) fn decimal_ns(text: &str, unit_ns: i64) -> Option<i64> {
     let (negative, digits) = match text.as_bytes() {
         [b'-', digits @ ..] => (true, digits),
@@ -103,8 +102,8 @@ fn float_to_ns(text: &str, unit_ns: i64) -> Option<i64> {
     (value.abs() <= LONGEST_NS as f64).then_some(value.round() as i64)
 }
 
-/// A number in a unit as nanoseconds, within +-73 years.
-pub(super) fn ns(value: i64, unit_ns: i64) -> i64 {
+/// Nanoseconds of a value in a unit, limited to +-73 years.
+pub(super) fn clamped_ns(value: i64, unit_ns: i64) -> i64 {
     value.saturating_mul(unit_ns).clamp(-LONGEST_NS, LONGEST_NS)
 }
 

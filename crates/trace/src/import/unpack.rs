@@ -85,7 +85,7 @@ fn without_controls(text: &str) -> String {
     kept + rest
 }
 
-/// Texts without one more layer of fences or line prefixes each; the last one has none.
+/// The text without one, two and more layers of fences or line prefixes, until none is left.
 pub(super) fn unwrapped_layers(text: &str) -> Vec<String> {
     const MOST: usize = 4;
     let mut layers: Vec<String> = Vec::new();
@@ -97,7 +97,7 @@ pub(super) fn unwrapped_layers(text: &str) -> Vec<String> {
     layers
 }
 
-/// Removes one layer of fences and line prefixes; `None` where most lines have no prefix.
+/// Removes one layer of fences and line prefixes; `None` if the text has neither.
 fn unwrap_layer(text: &str) -> Option<String> {
     let is_fence = |line: &&str| line.trim_ascii_start().starts_with("```") || line.trim_ascii() == "~~~";
     let lines =
@@ -109,10 +109,11 @@ fn unwrap_layer(text: &str) -> Option<String> {
         return None;
     }
     let kind = |line| kind.and_then(|(kind, _)| kind(line)).unwrap_or(line);
-    Some(join_lines(untrimmed_lines(text).filter(|line| !is_fence(line)).map(kind), text.len()))
+    Some(concat_lines(untrimmed_lines(text).filter(|line| !is_fence(line)).map(kind), text.len()))
 }
 
-fn join_lines<'a>(lines: impl Iterator<Item = &'a str>, capacity: usize) -> String {
+/// The lines, each ended by a line feed.
+fn concat_lines<'a>(lines: impl Iterator<Item = &'a str>, capacity: usize) -> String {
     let mut all = String::with_capacity(capacity);
     for line in lines {
         all.push_str(line);
@@ -121,8 +122,8 @@ fn join_lines<'a>(lines: impl Iterator<Item = &'a str>, capacity: usize) -> Stri
     all
 }
 
-/// Texts without a prefix that most lines have in common, such as a machine's name and a colon: the shortest first, since
-/// tools print such themselves.
+/// Versions of a text, each without a prefix that most lines share, such as a machine's name and a colon. The shortest
+/// prefix first, since tools print such themselves.
 pub(super) fn without_prefixes(text: &str) -> impl Iterator<Item = String> {
     let lines = || text.lines().filter(|line| !line.trim().is_empty()).take(200);
     let count = lines().count();
@@ -137,7 +138,7 @@ pub(super) fn without_prefixes(text: &str) -> impl Iterator<Item = String> {
     });
     let prefixes = ends.take(4).map(|end| &middle[..end]).filter(common);
     prefixes.map(|prefix| {
-        join_lines(untrimmed_lines(text).map(|line| line.strip_prefix(prefix).unwrap_or(line)), text.len())
+        concat_lines(untrimmed_lines(text).map(|line| line.strip_prefix(prefix).unwrap_or(line)), text.len())
     })
 }
 
@@ -166,7 +167,7 @@ fn after_date_and_time(line: &str) -> Option<&str> {
     let rest = after_number(after_number(rest, 2)?.strip_prefix('-')?, 2)?.strip_prefix(['T', ' '])?;
     let rest = after_clock(rest)?;
     let rest = rest.strip_prefix('Z').or_else(|| after_zone_offset(rest)).unwrap_or(rest);
-    let rest = after_blank(rest.strip_prefix(']').unwrap_or(rest))?;
+    let rest = strip_leading_blank(rest.strip_prefix(']').unwrap_or(rest))?;
     let stream = after_number(rest, 2)
         .and_then(|r| r.strip_prefix(['O', 'E']))
         .and_then(|r| r.strip_prefix([' ', '+']));
@@ -176,7 +177,7 @@ fn after_date_and_time(line: &str) -> Option<&str> {
 /// Text after `16:44:41.123 `, in brackets or not.
 fn after_time(line: &str) -> Option<&str> {
     let rest = after_clock(line.strip_prefix('[').unwrap_or(line))?;
-    after_blank(rest.strip_prefix(']').unwrap_or(rest))
+    strip_leading_blank(rest.strip_prefix(']').unwrap_or(rest))
 }
 
 /// Text after `Nov 22 16:44:41 host program[123]: `, or only up to the time as `ts` writes it.
@@ -186,7 +187,7 @@ fn after_syslog_head(line: &str) -> Option<&str> {
     MONTHS.find(month).filter(|at| at % 3 == 0)?;
     let day = rest.trim_start();
     let rest = after_number(day, 2).or_else(|| after_number(day, 1))?;
-    let rest = after_blank(after_clock(rest.strip_prefix(' ')?)?)?;
+    let rest = strip_leading_blank(after_clock(rest.strip_prefix(' ')?)?)?;
     let named = rest.split_once("]: ").filter(|(before, _)| {
         let program = before.split_once(' ').and_then(|(_, program)| program.split_once('['));
         program.is_some_and(|(name, id)| !name.contains(' ') && id.bytes().all(|b| b.is_ascii_digit()))
@@ -198,7 +199,7 @@ fn after_syslog_head(line: &str) -> Option<&str> {
 fn after_uptime(line: &str) -> Option<&str> {
     let (inside, rest) = line.strip_prefix('[')?.split_once(']')?;
     inside.trim().parse::<f64>().ok()?;
-    after_blank(rest)
+    strip_leading_blank(rest)
 }
 
 /// Text after `HH:MM:SS` with or without a fraction.
@@ -223,7 +224,8 @@ fn after_number(text: &str, digits: usize) -> Option<&str> {
     number.bytes().all(|b| b.is_ascii_digit()).then_some(rest)
 }
 
-fn after_blank(text: &str) -> Option<&str> {
+/// Text after one space or tab; empty text as it is, `None` for any other.
+fn strip_leading_blank(text: &str) -> Option<&str> {
     if text.is_empty() { Some(text) } else { text.strip_prefix([' ', '\t']) }
 }
 

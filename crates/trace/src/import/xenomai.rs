@@ -7,7 +7,7 @@
 use jitterlab_model::{Error, Gap, Warning};
 
 use super::statement::{Statement, Statements};
-use super::text::{check_single_measurement, lines, ns, numbers, us};
+use super::text::{check_single_measurement, clamped_ns, lines, numbers, us};
 use super::{Hints, Import, ImportError, Importer, Input, TaskDetails};
 use crate::error::Unreadable;
 
@@ -49,7 +49,7 @@ fn time_of(text: &str) -> Option<i64> {
         .trim()
         .split(':')
         .try_fold(0i64, |sum, part| sum.checked_mul(60)?.checked_add(part.parse::<u32>().ok()?.into()))?;
-    text.contains(':').then(|| ns(seconds, 1_000_000_000))
+    text.contains(':').then(|| clamped_ns(seconds, 1_000_000_000))
 }
 
 /// The cells of a row like `RTD|      1.393|      2.908|`.
@@ -132,8 +132,8 @@ impl Output {
         Ok(())
     }
 
-    /// Reads `RTT|  00:00:01  (user, 1000 us period, priority 90, CPU1)`: the time since the start is above each
-    /// screenful.
+    /// Takes `RTT|  00:00:01  (user, 1000 us period, priority 90, CPU1)`; an error if its time goes back. It is above
+    /// each screenful.
     fn take_console_head(&mut self, head: &str) -> Result<(), Unreadable> {
         let now = head.split_whitespace().next().unwrap_or_default();
         if *now < *self.elapsed {
@@ -230,7 +230,7 @@ impl Output {
         let cell = line.split_once(char::is_whitespace).and_then(|(cell, count)| {
             let open = count.trim().ends_with('+') || cell.ends_with('+');
             let number = |text: &str| text.trim().trim_end_matches('+').parse::<i64>().ok();
-            Some((ns(number(cell)?, 1_000), u64::try_from(number(count)?).ok()?, open))
+            Some((clamped_ns(number(cell)?, 1_000), u64::try_from(number(count)?).ok()?, open))
         });
         match cell {
             Some((low, count, false)) => self.stated.add_bin(low, low.saturating_add(999), count),
@@ -272,7 +272,7 @@ impl Output {
         let period = import.consistent_period(name, &self.periods, hints, 1_000_000);
         self.add_bins_to_statements()?;
         if !self.is_counted {
-            let length_ns = self.length_ns.unwrap_or_else(|| ns(self.seconds as i64, 1_000_000_000));
+            let length_ns = self.length_ns.unwrap_or_else(|| clamped_ns(self.seconds as i64, 1_000_000_000));
             let count = (length_ns / period.ns()).max(1) as u64;
             self.stated.add([Statement::Count(count)]);
             import.warn(Warning::CountUnknown);

@@ -194,22 +194,22 @@ fn content(path: &Path) -> Result<String, Error> {
 }
 
 /// Numbers that look random, the same each time.
-fn mixed(number: u64) -> u64 {
+fn pseudo_random(number: u64) -> u64 {
     let mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 16
 }
 
-/// A bit, eight bytes, a block of zeros, two blocks in each other's place, an end that is missing, a block twice: the same for
-/// the same number.
+/// Bytes with damage that `number` chooses, the same each time. A bit, eight bytes, a block of zeros, two blocks in
+/// each other's place, an end that is missing, or a block twice.
 fn damaged(bytes: &[u8], number: u64) -> Vec<u8> {
     let mut damaged = bytes.to_vec();
     let length = bytes.len();
-    let [at, other, size] = [0, 1, 2].map(|n| mixed(3 * number + n) as usize);
+    let [at, other, size] = [0, 1, 2].map(|n| pseudo_random(3 * number + n) as usize);
     let (at, other) = (at % length, other % length);
     let block = [1, 8, 64, 512, 4096][size % 5];
     match number % 6 {
         0 => damaged[at] ^= 1 << (number / 6 % 8),
-        1 => (at..(at + 8).min(length)).for_each(|i| damaged[i] = mixed(number + i as u64) as u8),
+        1 => (at..(at + 8).min(length)).for_each(|i| damaged[i] = pseudo_random(number + i as u64) as u8),
         2 => damaged[at..(at + block).min(length)].fill(0),
         3 => (0..block).for_each(|i| damaged.swap((at + i) % length, (other + i) % length)),
         4 => damaged.truncate(at),
@@ -218,7 +218,7 @@ fn damaged(bytes: &[u8], number: u64) -> Vec<u8> {
     damaged
 }
 
-/// Run files of all activations, and of slices and spikes: each so often damaged.
+/// Damages run files of all activations, and of slices and spikes: each is refused, or read as it was.
 fn damage_run_files(times: u64) {
     let directory = quick_directory();
     let spikes = small_file(directory.path());
@@ -247,8 +247,8 @@ fn damage_run_files(times: u64) {
     assert!(refused > same, "{refused} {same}");
 }
 
-/// Damages journals of all activations, and of slices and spikes: rows that are read are those recorded, and missing
-/// ones are reported.
+/// Damages journals: rows that are read are those recorded, and missing ones are reported. They are of all activations,
+/// and of slices and spikes.
 fn damage_journals(times: u64) {
     let directory = quick_directory();
     let rows: Vec<_> = (0..200).map(|k| row(0, k)).collect();
@@ -421,7 +421,7 @@ fn a_program_that_closes_descriptors_gets_nothing_written_into_its_own_files() {
     for descriptor in descriptors {
         // The number goes to the program's own file in one step: other tests open files meanwhile.
         let file = std::fs::File::create(own.with_extension(descriptor.to_string())).unwrap();
-        nix_dup2(file.as_raw_fd(), descriptor);
+        dup2(file.as_raw_fd(), descriptor);
         // SAFETY: the number was just given to this file; the recorder never closes a descriptor that is not its own.
         opened.push(unsafe { OwnedFd::from_raw_fd(descriptor) });
     }
@@ -435,7 +435,7 @@ fn a_program_that_closes_descriptors_gets_nothing_written_into_its_own_files() {
     }
 }
 
-fn nix_dup2(from: i32, to: i32) {
+fn dup2(from: i32, to: i32) {
     // SAFETY: both are descriptors of this process.
     assert_eq!(unsafe { nix::libc::dup2(from, to) }, to);
 }

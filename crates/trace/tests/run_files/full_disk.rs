@@ -13,7 +13,7 @@ use jitterlab_trace::{Error, FileProblem, RunReader, RunWriter, journal_path, re
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
-    /// `None`, with a message, where mounting is not permitted.
+    /// Mounts a small disk; `None`, with a message, where that is not permitted.
     fn mount(megabytes: u32) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let size = format!("size={megabytes}m");
@@ -106,7 +106,7 @@ struct FailingDisk {
 }
 
 impl FailingDisk {
-    /// `None`, with a message, where it cannot be made.
+    /// Mounts a disk in a file; `None`, with a message, where that cannot be made.
     fn mount() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");

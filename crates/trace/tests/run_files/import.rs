@@ -83,7 +83,7 @@ fn cyclictest_json_in_both_units() {
     assert_eq!(ns.info.tasks[0].spec.period_ns, 500_000);
 }
 
-fn unknown(import: &Import, task: usize) -> &[Gap] {
+fn gaps(import: &Import, task: usize) -> &[Gap] {
     &import.info.tasks[task].unknown
 }
 
@@ -152,7 +152,7 @@ fn rows_alone_leave_open_what_lies_above_them() {
     let d = stats(&import, 0).latency;
     assert_eq!((import.tasks.len(), d.count(), d.min_ns(), d.max_ns()), (2, 100_000, Some(0), None));
     assert!(matches!(d.known_at_rank(50_000), Known::AtLeast { at_least } if at_least < 7 * US + 60));
-    assert!(unknown(&import, 0).contains(&Gap::Count));
+    assert!(gaps(&import, 0).contains(&Gap::Count));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn rtla_says_what_was_in_the_way() {
     let alone = read(&sample("rtla-auto-analysis.txt"));
     let d = stats(&alone, 1).latency;
     assert_eq!((d.max_ns(), d.min_ns(), d.mean_ns()), (Some(1_235_470), None, None));
-    assert!(unknown(&alone, 1).contains(&Gap::Count));
+    assert!(gaps(&alone, 1).contains(&Gap::Count));
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn linuxcnc_tells_period_errors_and_no_latencies() {
     assert_eq!((base.latency.count(), base.executed()), (0, base.period_error.count()));
     assert_eq!(base.period_error.standard_deviation_ns(), None, "its squares overflow from 46.34 us on");
     assert_eq!((base.period_ns(), servo.period_ns()), (25_000, 1_000_000), "each has its own");
-    assert!(unknown(&import, 0).contains(&Gap::Latency) && unknown(&import, 0).contains(&Gap::Count));
+    assert!(gaps(&import, 0).contains(&Gap::Latency) && gaps(&import, 0).contains(&Gap::Count));
     assert_eq!(
         (base.missed(), import.info.tasks[0].overrun()),
         (Known::Exactly(0), Known::Exactly(Overrun::CatchUp))
@@ -385,7 +385,7 @@ fn halsampler_streams_period_errors() {
     let found = stats(&stream, 0);
     // Two lines from before the thread's second run say nothing of a time between two.
     assert_eq!((found.period_ns(), found.period_error.count(), found.executed()), (1_000_000, 198, 199));
-    assert!(unknown(&stream, 0).contains(&Gap::Phase), "{:?}", unknown(&stream, 0));
+    assert!(gaps(&stream, 0).contains(&Gap::Phase), "{:?}", gaps(&stream, 0));
     assert_eq!(found.latency.min_ns(), Some(0), "latencies count from the earliest");
     // Samples that its buffer lost leave no time to count from.
     let text = std::fs::read_to_string(sample("halsampler.txt")).unwrap();
@@ -470,7 +470,7 @@ fn time_stamps_alone_leave_the_phase_open() {
         |at: &[i64]| -> String { at.iter().fold("start_us\n".into(), |text, t| text + &format!("{t}\n")) };
     let steady = table(&starts(&[1_000, 2_030, 3_000, 4_010, 5_000]), &Hints::default()).unwrap();
     assert_eq!((latency(&steady, 0), stats(&steady, 0).period_ns()), ((5, 0, 30_000), 1_000_000));
-    assert!(unknown(&steady, 0).contains(&Gap::Phase) && warnings(&steady).contains("PhaseUnknown"));
+    assert!(gaps(&steady, 0).contains(&Gap::Phase) && warnings(&steady).contains("PhaseUnknown"));
     // One is missing: where the others belong would be a guess.
     let holes = table(&starts(&[1_000, 2_000, 4_000, 5_000, 6_000, 7_000]), &Hints::default()).unwrap();
     let found = stats(&holes, 0);
@@ -478,7 +478,7 @@ fn time_stamps_alone_leave_the_phase_open() {
         (found.period_ns(), found.latency.count(), found.period_error.max_ns()),
         (1_000_000, 0, Some(1_000_000))
     );
-    assert_eq!((found.missed(), unknown(&holes, 0).contains(&Gap::Latency)), (Known::Unknown, true));
+    assert_eq!((found.missed(), gaps(&holes, 0).contains(&Gap::Latency)), (Known::Unknown, true));
 }
 
 #[test]

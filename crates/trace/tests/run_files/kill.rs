@@ -42,7 +42,7 @@ fn record_until_killed() {
     }
 }
 
-/// Kills a recording child after a while; returns how many rows were appended a second before, and its file.
+/// Kills a recording child after a while; returns how many rows were appended a second before.
 fn record_and_kill(path: &std::path::Path, after: Duration) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::record_until_killed", "--ignored", "--nocapture"])

@@ -12,7 +12,7 @@ fn peer(name: &str) -> Import {
     read(&sample(name))
 }
 
-fn text(name: &str) -> String {
+fn peer_text(name: &str) -> String {
     std::fs::read_to_string(sample(name)).unwrap()
 }
 
@@ -56,7 +56,7 @@ fn status_lines_before_a_histogram_tell_its_period() {
     assert!(has(&import, &Warning::AboveHistogram { task: "thread0".into(), count: 604 }));
     // They are of some time before the end.
     assert!(!contradicts(&import));
-    let other = read_text(&text("cyclictest-status-and-histogram.txt").replace("I:200", "I:300"));
+    let other = read_text(&peer_text("cyclictest-status-and-histogram.txt").replace("I:200", "I:300"));
     assert_eq!(other.info.tasks[0].period_ns(), Known::Unknown);
     assert!(contradicts(&other));
 }
@@ -70,7 +70,7 @@ fn cycles_that_overflow_on_several_processors_are_stalls_of_the_machine() {
 
 #[test]
 fn a_display_that_was_cut_tells_only_what_was_so_far() {
-    let live = text("cyclictest-live.txt");
+    let live = peer_text("cyclictest-live.txt");
     let (cut, _) = live.rsplit_once("T: 1").unwrap();
     let cut = read_text(cut);
     assert!(has(&cut, &Warning::EndMissing { task: "thread1".into() }));
@@ -101,7 +101,7 @@ fn a_break_is_the_largest_latency_though_no_line_lists_it() {
     let import = peer("cyclictest-verbose-break.txt");
     assert_eq!(latency(&import, 0), (11, 9 * US, 115 * US));
     assert!(has(&import, &Warning::Stopped { task: "thread0".into(), latency_ns: Some(115 * US) }));
-    let lost: String = text("cyclictest-verbose-break.txt").replace("# Break value: 115\n", "");
+    let lost: String = peer_text("cyclictest-verbose-break.txt").replace("# Break value: 115\n", "");
     let lost = read_text(&lost);
     assert!(
         !knows(&lost, Gap::Figures)
@@ -112,7 +112,7 @@ fn a_break_is_the_largest_latency_though_no_line_lists_it() {
 #[test]
 fn the_interval_of_one_thread_is_not_known_by_the_next_ones() {
     assert_eq!(peer("cyclictest-verbose-d0.txt").info.tasks[0].period_ns(), Known::Unknown);
-    let typed = format!("$ cyclictest -v -i 1000 -d 0 -t 1\n{}", text("cyclictest-verbose-d0.txt"));
+    let typed = format!("$ cyclictest -v -i 1000 -d 0 -t 1\n{}", peer_text("cyclictest-verbose-d0.txt"));
     assert_eq!(read_text(&typed).info.tasks[0].period_ns(), Known::Exactly(1_000_000));
 }
 
@@ -172,7 +172,7 @@ fn a_console_and_the_histogram_behind_it_are_one_run() {
 #[test]
 fn contradictions_leave_everything_open_that_rests_on_them() {
     let changed = |name: &str, from: &str, to: &str| {
-        let before = text(name);
+        let before = peer_text(name);
         assert!(before.contains(from), "{name}: {from}");
         read_text(&before.replace(from, to))
     };
@@ -293,7 +293,7 @@ fn what_is_put_around_an_output_changes_nothing() {
         "runqlat.txt",
         "xenomai-latency.txt",
     ] {
-        let (plain, output) = (peer(name), text(name));
+        let (plain, output) = (peer(name), peer_text(name));
         let each = |prefix: &str| output.lines().map(|line| format!("{prefix}{line}\n")).collect::<String>();
         let wide = |bytes: fn(u16) -> [u8; 2]| output.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
         let ways = [

@@ -93,7 +93,7 @@ impl Clocks {
         self.registers.insert(address, value);
     }
 
-    /// Returns the output of a PLL; `None` while it is off.
+    /// Output of a PLL; `None` while it is off.
     fn pll_frequency(&self, base: u32) -> Frequency {
         let primary = self.register(base + 12);
         let divisor = u64::from(self.register(base) & 0x3f)
@@ -103,7 +103,7 @@ impl Clocks {
         runs.then(|| (CRYSTAL * u64::from(self.register(base + 8) & 0xfff), divisor))
     }
 
-    /// Returns the reference clock; `None` for the ring oscillator, whose frequency is unknown.
+    /// Reference clock; `None` for the ring oscillator, whose frequency is unknown.
     fn reference_frequency(&self) -> Frequency {
         let source = match self.register(REF_CTRL) & 0x63 {
             0x01 => self.pll_frequency(PLL_USB),
@@ -114,7 +114,7 @@ impl Clocks {
         source.filter(|_| divisor != 0).map(|(over, under)| (over, under * divisor))
     }
 
-    /// Returns the processor's clock; `None` if it comes from the ring oscillator.
+    /// The processor's clock; `None` if it comes from the ring oscillator.
     fn system_frequency(&self) -> Frequency {
         let control = self.register(SYS_CTRL);
         let source = match (control & 1, control >> 5 & 7) {
@@ -129,14 +129,14 @@ impl Clocks {
         source.map(|(over, under)| (over * 256, under * divisor))
     }
 
-    /// Returns the processor's clock as set by the firmware, rounded to Hz.
+    /// The processor's clock as set by the firmware, rounded to Hz; `None` on the ring oscillator.
     pub fn processor_hz(&self) -> Option<u32> {
         self.system_frequency()
             .and_then(|(over, under)| u32::try_from((over + under / 2) / under).ok())
             .filter(|hz| *hz > 0)
     }
 
-    /// Returns the clock of serial ports in Hz; the processor's if it is unknown.
+    /// Clock of serial ports in Hz; the processor's if it is unknown.
     pub fn peripheral_hz(&self) -> u64 {
         let from = match self.register(PERI_CTRL) >> 5 & 7 {
             1 => self.pll_frequency(PLL_SYS),
@@ -147,8 +147,8 @@ impl Clocks {
         from.map_or(u64::from(self.hz), |(over, under)| over / under)
     }
 
-    /// Returns the length of a tick of the timer in processor cycles, as a fraction; `None` while it is
-    /// stopped. With the ring oscillator the tick is assumed to be right.
+    /// Length of a tick of the timer in processor cycles, as a fraction; `None` while it is stopped.
+    /// With the ring oscillator the tick is assumed to be right.
     pub fn cycles_per_tick(&self) -> Option<(u64, u64)> {
         let tick = self.register(TICK);
         let cycles = u64::from(tick & 0x1ff);

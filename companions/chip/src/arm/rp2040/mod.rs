@@ -115,8 +115,8 @@ pub fn run_with_final_state(setup: &Setup) -> (Log, [u32; 16], u32, Vec<u8>) {
     (log, registers, status, bus.ram)
 }
 
-/// Returns the clock that a firmware sets at its start, with the crystal of 12 MHz of all boards; `None` if
-/// it leaves the processor on the ring oscillator.
+/// Clock in Hz that a firmware sets at its start; `None` if it stays on the ring oscillator.
+/// It is found by running the firmware with the crystal of 12 MHz of all boards.
 pub fn clock_set_by_firmware(image: &Image) -> Option<u32> {
     let setup = Setup { clock_hz: CLOCK_HZ, max_cycles: START_UP, ..Setup::from_image(image.clone()) };
     let (bus, start) = create_chip(&setup);

@@ -186,7 +186,7 @@ impl Rp2040 {
         }
     }
 
-    /// Reports the part of a register that is not simulated, if it is of one.
+    /// Reports the unsimulated part that a register belongs to, if it belongs to one.
     fn report_unsimulated_register(&mut self, address: u32, now: InstructionPoint) {
         let part = match address & !0x3fff {
             // The second core is forced off, before it begins.

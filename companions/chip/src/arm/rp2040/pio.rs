@@ -59,7 +59,7 @@ impl Pio {
         }
     }
 
-    /// Returns INTR.
+    /// INTR, before the masks: for each machine data received and room to send; flags.
     fn raw_interrupts(&self) -> u32 {
         let each = |of: fn(&StateMachine) -> bool, at: u32| -> u32 {
             (0..).zip(&self.machines).map(|(number, machine)| u32::from(of(machine)) << (number + at)).sum()
@@ -122,7 +122,7 @@ impl Pio {
                     if value >> (8 + number) & 1 != 0 && kind != WriteKind::Clear {
                         machine.restart_clock(cycle);
                     }
-                    machine.resume(cycle);
+                    machine.resume_if_idle(cycle);
                     machine.set_on(on >> number & 1 != 0, cycle);
                 }
             }
@@ -132,7 +132,7 @@ impl Pio {
                 if machine.to_send.len() < machine.send_capacity() {
                     machine.to_send.push_back(value);
                 }
-                machine.resume(cycle);
+                machine.resume_if_idle(cycle);
             }
             // Ones clear.
             0x30 if kind != WriteKind::Flip => self.shared.flags &= !(value as u8),
@@ -171,7 +171,7 @@ mod tests {
 
     /// Returns the levels of pin 0 of a program that machine 0 runs after these writes, with pin 0 for SET,
     /// OUT and side-set.
-    fn changes(program: &[u16], registers: &[(u32, u32)], cycles: u64) -> Vec<(u64, bool)> {
+    fn pin_0_changes(program: &[u16], registers: &[(u32, u32)], cycles: u64) -> Vec<(u64, bool)> {
         let mut pio = Pio::new();
         for (at, word) in (0x48..).step_by(4).zip(program) {
             pio.write(at, WriteKind::Plain, u32::from(*word), 0);
@@ -199,10 +199,10 @@ mod tests {
     #[test]
     fn a_square_wave_takes_its_instructions_and_delays() {
         let wave = [0xe101, 0xe000];
-        assert_eq!(changes(&wave, &[], 8), [(0, true), (2, false), (3, true), (5, false), (6, true)]);
+        assert_eq!(pin_0_changes(&wave, &[], 8), [(0, true), (2, false), (3, true), (5, false), (6, true)]);
         let by_two_and_a_half = (0xc8, 2 << 16 | 128 << 8);
         assert_eq!(
-            changes(&wave, &[by_two_and_a_half], 20),
+            pin_0_changes(&wave, &[by_two_and_a_half], 20),
             [(0, true), (5, false), (7, true), (12, false), (15, true)]
         );
     }
@@ -211,14 +211,14 @@ mod tests {
     #[test]
     fn a_pulse_is_as_long_as_what_was_sent() {
         let program = [0x80a0, 0xa027, 0xe001, 0x0043, 0xe000];
-        assert_eq!(changes(&program, &[(0x10, 5)], 1_000), [(2, true), (9, false)]);
+        assert_eq!(pin_0_changes(&program, &[(0x10, 5)], 1_000), [(2, true), (9, false)]);
     }
 
     /// `out pins, 1` with autopull: one bit a cycle; the machine waits when none is left.
     #[test]
     fn bits_are_shifted_out_until_none_is_left() {
         let registers = [(0xd0, 1 << 17 | 1 << 19 | 4 << 25), (0x10, 0b0101), (0x10, 0b0010)];
-        let seen = changes(&[0x6001], &registers, 100);
+        let seen = pin_0_changes(&[0x6001], &registers, 100);
         assert_eq!(seen, [(1, true), (2, false), (3, true), (4, false), (6, true), (7, false)]);
     }
 

@@ -50,18 +50,18 @@ impl Slice {
         u64::from(if self.divider < 16 { self.divider + 256 * 16 } else { self.divider })
     }
 
-    /// Returns the counts of a lap: up, or up and down (4.5.2.6).
+    /// Counts of a lap: up, or up and down (4.5.2.6).
     fn counts_per_lap(&self) -> u64 {
         (u64::from(self.top_in_use) + 1) * if self.control & PHASE_CORRECT != 0 { 2 } else { 1 }
     }
 
-    /// Returns the counter's value at its position in the lap.
+    /// The counter's value at its position in the lap.
     fn value(&self) -> u32 {
         let top = u64::from(self.top_in_use);
         (if self.counts <= top { self.counts } else { 2 * top + 1 - self.counts.min(2 * top + 1) }) as u32
     }
 
-    /// Returns the counts until an output changes or the lap ends.
+    /// Counts until an output changes or the lap ends.
     fn counts_to_event(self) -> u64 {
         let lap = self.counts_per_lap();
         let compares = [self.compare_in_use & 0xffff, self.compare_in_use >> 16].map(u64::from);
@@ -70,7 +70,7 @@ impl Slice {
         next.saturating_sub(self.counts).max(1)
     }
 
-    /// Returns the cycle in which it has made this many more counts.
+    /// Cycle in which it has made this many more counts.
     fn cycle_after(&self, counts: u64) -> u64 {
         self.since + (counts * self.sixteenth_cycles_per_count()).saturating_sub(self.passed).div_ceil(16)
     }
@@ -113,7 +113,7 @@ impl Pwm {
         self.raised & self.enabled | self.forced != 0
     }
 
-    /// Returns the levels of its outputs: two bits per slice.
+    /// Levels of its outputs: two bits per slice.
     pub fn outputs(&self) -> u32 {
         let bits = |(number, slice): (u32, &Slice)| {
             u32::from(slice.is_output_high(0)) << (2 * number)
@@ -122,7 +122,7 @@ impl Pwm {
         (0..).zip(&self.slices).map(bits).sum()
     }
 
-    /// Returns the cycle at which an output changes or a lap ends next.
+    /// Cycle at which an output changes or a lap ends next.
     pub fn next_event_cycle(&self) -> u64 {
         let on = self.slices.iter().filter(|slice| slice.is_on());
         on.map(|slice| slice.cycle_after(slice.counts_to_event())).min().unwrap_or(u64::MAX)
@@ -194,8 +194,7 @@ impl Pwm {
 }
 
 impl Slice {
-    /// Applies written settings at once if the counter was stopped; it counts from the cycle at which it is
-    /// turned on.
+    /// Applies written settings at once if the counter was stopped; it counts from this cycle on.
     fn apply_settings_if_stopped(&mut self, was_on: bool, cycle: u64) {
         if !was_on {
             (self.compare_in_use, self.top_in_use) = (self.compare, self.top);
@@ -208,8 +207,8 @@ impl Slice {
 mod tests {
     use super::*;
 
-    /// Returns the levels of output A of slice 0, each with its cycle.
-    fn changes(pwm: &mut Pwm, until: u64) -> Vec<(u64, bool)> {
+    /// Levels of output A of slice 0, each with its cycle.
+    fn output_a_changes(pwm: &mut Pwm, until: u64) -> Vec<(u64, bool)> {
         let (mut level, mut changes) = (false, Vec::new());
         loop {
             if (pwm.outputs() & 1 != 0) != level {
@@ -224,7 +223,7 @@ mod tests {
         }
     }
 
-    fn written(registers: &[(u32, u32)]) -> Pwm {
+    fn pwm_after_writes(registers: &[(u32, u32)]) -> Pwm {
         let mut pwm = Pwm::new();
         for (register, value) in registers {
             pwm.write(*register, WriteKind::Plain, *value, 0);
@@ -235,12 +234,21 @@ mod tests {
     /// The period is (TOP + 1) (1 + phase correct) divider cycles (4.5.2.6); the output is high for CC counts.
     #[test]
     fn a_lap_takes_what_the_data_sheet_says() {
-        let mut plain = written(&[(0x04, 2 << 4), (0x0c, 3), (0x10, 9), (0x00, 1)]);
-        assert_eq!(changes(&mut plain, 45), [(0, true), (6, false), (20, true), (26, false), (40, true)]);
-        let mut fraction = written(&[(0x04, 2 << 4 | 8), (0x0c, 2), (0x10, 3), (0x00, 1)]);
-        assert_eq!(changes(&mut fraction, 21), [(0, true), (5, false), (10, true), (15, false), (20, true)]);
-        let mut both = written(&[(0x04, 1 << 4), (0x0c, 3), (0x10, 9), (0x00, 3)]);
-        assert_eq!(changes(&mut both, 40), [(0, true), (3, false), (17, true), (23, false), (37, true)]);
+        let mut plain = pwm_after_writes(&[(0x04, 2 << 4), (0x0c, 3), (0x10, 9), (0x00, 1)]);
+        assert_eq!(
+            output_a_changes(&mut plain, 45),
+            [(0, true), (6, false), (20, true), (26, false), (40, true)]
+        );
+        let mut fraction = pwm_after_writes(&[(0x04, 2 << 4 | 8), (0x0c, 2), (0x10, 3), (0x00, 1)]);
+        assert_eq!(
+            output_a_changes(&mut fraction, 21),
+            [(0, true), (5, false), (10, true), (15, false), (20, true)]
+        );
+        let mut both = pwm_after_writes(&[(0x04, 1 << 4), (0x0c, 3), (0x10, 9), (0x00, 3)]);
+        assert_eq!(
+            output_a_changes(&mut both, 40),
+            [(0, true), (3, false), (17, true), (23, false), (37, true)]
+        );
         assert_eq!(both.read(0xa4), 1);
     }
 
@@ -248,17 +256,20 @@ mod tests {
     #[test]
     fn the_ends_of_the_range_are_constant() {
         for (compare, high) in [(0, false), (10, true)] {
-            let mut pwm = written(&[(0x0c, compare), (0x10, 9), (0x00, 1)]);
-            assert_eq!(changes(&mut pwm, 100), if high { vec![(0, true)] } else { vec![] });
+            let mut pwm = pwm_after_writes(&[(0x0c, compare), (0x10, 9), (0x00, 1)]);
+            assert_eq!(output_a_changes(&mut pwm, 100), if high { vec![(0, true)] } else { vec![] });
         }
     }
 
     /// While it runs, a value takes effect with the next lap (4.5.2.3).
     #[test]
     fn a_value_waits_for_the_end_of_the_lap() {
-        let mut pwm = written(&[(0x0c, 3), (0x10, 9), (0x00, 1)]);
+        let mut pwm = pwm_after_writes(&[(0x0c, 3), (0x10, 9), (0x00, 1)]);
         pwm.advance_to(3);
         pwm.write(0x0c, WriteKind::Plain, 6, 3);
-        assert_eq!(changes(&mut pwm, 30), [(10, true), (16, false), (20, true), (26, false), (30, true)]);
+        assert_eq!(
+            output_a_changes(&mut pwm, 30),
+            [(10, true), (16, false), (20, true), (26, false), (30, true)]
+        );
     }
 }

@@ -89,8 +89,8 @@ impl StateMachine {
         (self.forced, self.waits_for) = (None, None);
     }
 
-    /// Resumes after a write at a cycle: it goes on with the first step from there.
-    pub fn resume(&mut self, cycle: u64) {
+    /// Ends the wait for data, if the machine waits: it goes on with the first step from this cycle.
+    pub fn resume_if_idle(&mut self, cycle: u64) {
         if std::mem::take(&mut self.idle) {
             self.steps = (cycle.saturating_sub(self.since) * 256).div_ceil(self.divider);
         }
@@ -141,7 +141,7 @@ impl StateMachine {
         cycle: u64,
         shared: &mut PioSharedState,
     ) {
-        self.resume(cycle);
+        self.resume_if_idle(cycle);
         let value = kind.new_value(if register == 0x10 { 0 } else { self.read(register, shared) }, value);
         match register {
             0x00 => {

@@ -36,7 +36,7 @@ impl Timer {
         self.base.wrapping_add(ticks as u64)
     }
 
-    /// Returns the cycle at which the counter reaches a future count.
+    /// Cycle at which the counter reaches a future count; `u64::MAX` while it is stopped.
     fn cycle_of_count(&self, count: u64) -> u64 {
         let Some((over, under)) = self.tick else { return u64::MAX };
         let cycles =

@@ -22,12 +22,12 @@ pub struct Uart {
 }
 
 impl Uart {
-    /// Returns the number of frames not yet sent, including the current one.
+    /// Number of frames not yet sent, including the current one.
     fn unsent_frames(&self, now: u64) -> u64 {
         self.busy_until.saturating_sub(now).div_ceil(self.frame.max(1))
     }
 
-    /// Returns the largest number of frames that wait besides the current one.
+    /// Largest number of frames that wait besides the current one.
     fn fifo_capacity(&self) -> u64 {
         if self.line & 0x10 != 0 { 32 } else { 1 }
     }
@@ -56,7 +56,7 @@ impl Uart {
         }
     }
 
-    /// Writes a register, with the processor's clock and its own in Hz; returns the byte that this sends.
+    /// Writes a register; returns the byte that this sends, if any. Clocks in Hz: the processor's, its own.
     pub fn write(
         &mut self,
         register: u32,

@@ -75,7 +75,7 @@ pub fn chip_layout(chip: &'static Chip) -> ChipLayout {
     }
 }
 
-/// Returns the function of a register by its name; `None` if it is of a part that the chip lacks.
+/// Role of a register by its name; `None` if it is of a part that the chip lacks.
 fn register_role(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<RegisterRole> {
     let (kind, number, rest) = split_at_number(name);
     let index = |all: &[u8]| all.iter().position(|n| Some(*n) == number).map(|index| index as u8);
@@ -128,7 +128,7 @@ fn register_role(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Optio
     }
 }
 
-/// Returns the function of a register of a port, or `Plain` for a register that only stores what is written.
+/// Role of a port's register, `None` if the chip lacks the port; `Plain` for any other register.
 fn port_role(chip: &Chip, name: &str) -> Option<RegisterRole> {
     type Kind = (&'static str, fn(u8) -> RegisterRole);
     let kinds: [Kind; 3] =
@@ -140,7 +140,7 @@ fn port_role(chip: &Chip, name: &str) -> Option<RegisterRole> {
     kinds.iter().find_map(of_port).unwrap_or(Some(RegisterRole::Plain))
 }
 
-/// Returns the source of an interrupt by its vector's name; `None` if it is not simulated.
+/// Source of an interrupt by its vector's name; `None` if it is not simulated.
 fn interrupt_source(chip: &Chip, vector: u8, name: &'static str) -> Option<Source> {
     // The flag in its register is inverted, so both bits are kept at unused addresses (see `eeprom.rs`).
     if name == "EE_READY" {
@@ -164,7 +164,7 @@ fn interrupt_source(chip: &Chip, vector: u8, name: &'static str) -> Option<Sourc
     Some(Source { name, vector, flag, enable, cleared_on_entry: !bits.contains(&"lasts") })
 }
 
-/// Returns the description of a timer of the chip, by its number.
+/// Description of a timer of the chip, by its number.
 pub fn timer_spec(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
     let id = |what: &str| sources.by_name(&format!("TIMER{number}_{what}"));
     let pin = |text: String| chip.pin_of_function(&text);
@@ -194,7 +194,7 @@ pub fn timer_spec(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
     }
 }
 
-/// Returns the description of a serial port of the chip, by its number.
+/// Description of a serial port of the chip, by its number.
 pub fn usart_spec(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
     let name = if chip.has_vector("USART_RX") { "USART".into() } else { format!("USART{number}") };
     let id = |what: &str| io.sources.by_name(&format!("{name}_{what}"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
 /// Returns the macros of avr-libc's header for a chip; `None` if it is not installed.
-fn macros(mcu: &str) -> Option<BTreeMap<String, String>> {
+fn header_macros(mcu: &str) -> Option<BTreeMap<String, String>> {
     let arguments = [&format!("-mmcu={mcu}"), "-include", "avr/io.h", "-E", "-dM", "-xc", "-"];
     let output = Command::new("avr-gcc").args(arguments).stdin(Stdio::null()).output().ok();
     let output = output.filter(|o| o.status.success());
@@ -18,7 +18,7 @@ fn macros(mcu: &str) -> Option<BTreeMap<String, String>> {
 }
 
 /// `_SFR_IO8(0x05)` is data address 0x25.
-fn address(text: &str) -> Option<u16> {
+fn data_address(text: &str) -> Option<u16> {
     let (kind, rest) = text.strip_prefix("_SFR_")?.split_once('(')?;
     let number = rest.strip_suffix(')')?.trim().to_lowercase();
     let number = number
@@ -28,7 +28,7 @@ fn address(text: &str) -> Option<u16> {
 }
 
 /// Names of a unit's registers in avr-libc.
-fn names(unit: RegisterRole, timers: &[u8], usarts: &[u8]) -> Vec<String> {
+fn register_names(unit: RegisterRole, timers: &[u8], usarts: &[u8]) -> Vec<String> {
     let letter = |port: u8| char::from(b'A' + port);
     let unit_letter = |n: u8| ["A", "B", "C"][usize::from(n)];
     let both = |name: String| vec![name.clone() + "L", name];
@@ -93,18 +93,18 @@ fn names(unit: RegisterRole, timers: &[u8], usarts: &[u8]) -> Vec<String> {
 #[test]
 fn registers_and_vectors_are_where_avr_libc_has_them() {
     for chip in Chip::all() {
-        let Some(macros) = macros(&chip.name) else { return };
+        let Some(macros) = header_macros(&chip.name) else { return };
         let ChipLayout { roles, .. } = chip_layout(chip);
         let (timers, usarts): (Vec<u8>, Vec<u8>) =
             (chip.timer_numbers().collect(), chip.usart_numbers().collect());
         let at: BTreeMap<&str, u16> =
-            macros.iter().filter_map(|(name, value)| Some((name.as_str(), address(value)?))).collect();
+            macros.iter().filter_map(|(name, value)| Some((name.as_str(), data_address(value)?))).collect();
         let (mut found, mut left_out) = (0, Vec::new());
         for (name, address) in &at {
             let unit = roles[usize::from(*address)];
             left_out.extend((unit == NO_REGISTER).then(|| format!("{}: {name} at {address:#x}", chip.name)));
             // Some registers have several names.
-            let names = names(unit, &timers, &usarts);
+            let names = register_names(unit, &timers, &usarts);
             let is = |other: &str| {
                 names.iter().any(|n| other == n || other.trim_end_matches(char::is_numeric) == n)
             };
@@ -115,7 +115,7 @@ fn registers_and_vectors_are_where_avr_libc_has_them() {
         assert!(left_out.is_empty(), "left out: {left_out:#?}");
         assert!(found > 60, "{}: only {found}", chip.name);
         for (address, unit) in (0x20u16..).zip(&roles[0x20..]) {
-            let names = names(*unit, &timers, &usarts);
+            let names = register_names(*unit, &timers, &usarts);
             let there = names.is_empty()
                 || at.iter().any(|(name, a)| {
                     *a == address && names.iter().any(|n| n == name || name.starts_with(n.as_str()))
@@ -150,7 +150,7 @@ fn registers_and_vectors_are_where_avr_libc_has_them() {
 #[test]
 fn flags_and_enables_are_the_bits_avr_libc_names() {
     for chip in Chip::all() {
-        let Some(macros) = macros(&chip.name) else { return };
+        let Some(macros) = header_macros(&chip.name) else { return };
         for source in chip_layout(chip).sources {
             let bits: &[(&str, String, bool)] = &match split_at_number(source.name) {
                 ("TIMER", Some(n), "_OVF") => {

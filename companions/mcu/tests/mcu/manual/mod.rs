@@ -10,7 +10,7 @@ use super::{bench, skip, test_source};
 use model::Model;
 
 /// All edges of ports B and D, and the sent bytes.
-fn compare(elf: &Path, mcu: &str, pins: &[&str], cycles: u64) -> (usize, usize) {
+fn assert_same_edges(elf: &Path, mcu: &str, pins: &[&str], cycles: u64) -> (usize, usize) {
     let pins: Vec<Pin> = pins.iter().map(|pin| pin.parse().unwrap()).collect();
     let setup = Setup { pins: pins.clone(), clock_hz: Some(16_000_000), ..Setup::new(elf, cycles) };
     let log = simulate(&setup).unwrap().log;
@@ -46,7 +46,7 @@ fn build(name: &str, mcu: &str, program: &Program) -> Option<jitterlab_mcu::Firm
 fn an_unfair_firmware_shows_every_edge_when_the_manual_says() {
     for mcu in ["atmega328p", "atmega2560"] {
         let Some(firmware) = build("unfair", mcu, &Program::EMPTY) else { return };
-        let (edges, _) = compare(&firmware.elf, mcu, &["B0", "B1"], 1_000_000);
+        let (edges, _) = assert_same_edges(&firmware.elf, mcu, &["B0", "B1"], 1_000_000);
         assert!(edges > 400, "{edges}");
     }
 }
@@ -55,7 +55,7 @@ fn an_unfair_firmware_shows_every_edge_when_the_manual_says() {
 fn two_sources_and_locks_show_every_edge_when_the_manual_says() {
     for mcu in ["atmega328p", "atmega2560"] {
         let Some(firmware) = build("two_sources", mcu, &Program::EMPTY) else { return };
-        let (edges, _) = compare(&firmware.elf, mcu, &["B0", "B1", "B2", "B3"], 10_000_000);
+        let (edges, _) = assert_same_edges(&firmware.elf, mcu, &["B0", "B1", "B2", "B3"], 10_000_000);
         assert!(edges > 10_000, "{edges}");
     }
 }
@@ -65,6 +65,6 @@ fn an_arduino_sketch_with_serial_shows_every_edge_when_the_manual_says() {
     let Some(firmware) = build("sketch", "atmega328p", &Program::with_period("arduino_millis", 1_000)) else {
         return;
     };
-    let (edges, sent) = compare(&firmware.elf, "atmega328p", &["B0", "B5"], 4_000_000);
+    let (edges, sent) = assert_same_edges(&firmware.elf, "atmega328p", &["B0", "B5"], 4_000_000);
     assert!(edges > 10_000 && sent > 500, "{edges} edges, {sent} bytes");
 }

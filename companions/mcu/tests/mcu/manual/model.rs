@@ -121,11 +121,11 @@ impl Model {
     pub fn run(&mut self, cycles: u64) {
         while self.cycle < cycles && !(self.asleep && !self.flag('I') && self.sending.is_none()) {
             if self.busy == 0 {
-                self.boundary();
+                self.begin_instruction_or_interrupt();
             }
             self.cycle += 1;
             self.busy = self.busy.saturating_sub(1);
-            self.peripherals();
+            self.advance_peripherals();
             if let Some((at, value)) = self.late.take() {
                 self.write(at, value);
             }
@@ -133,29 +133,29 @@ impl Model {
     }
 
     /// Cycles of an instruction before the one that reaches a register: its last.
-    fn pass(&mut self, cycles: u32) {
+    fn pass_cycles(&mut self, cycles: u32) {
         for _ in 0..cycles {
             self.cycle += 1;
-            self.peripherals();
+            self.advance_peripherals();
         }
     }
 
     /// A write with the end of an instruction's last cycle, the one that is left.
     fn write_at_end(&mut self, at: usize, value: u8, cycles: u32) -> u32 {
-        self.pass(cycles - 1);
+        self.pass_cycles(cycles - 1);
         self.late = Some((at, value));
         1
     }
 
     /// Between two instructions, or asleep.
-    fn boundary(&mut self) {
+    fn begin_instruction_or_interrupt(&mut self) {
         if std::mem::take(&mut self.one_more) {
-            return self.instruction();
+            return self.begin_instruction();
         }
         let pending = if self.flag('I') { self.pending() } else { None };
         let Some(vector) = pending else {
             if !self.asleep {
-                self.instruction();
+                self.begin_instruction();
             }
             return;
         };
@@ -195,7 +195,7 @@ impl Model {
     }
 
     /// Performs the actions of peripherals at a rising edge of the clock.
-    fn peripherals(&mut self) {
+    fn advance_peripherals(&mut self) {
         for index in 0..self.timers.len() {
             let control = self.memory[self.timers[index].at[1]] & 7;
             let divider = if index == 2 {
@@ -250,14 +250,14 @@ impl Model {
     }
 
     /// Cycles of a bit on the serial line.
-    fn bit(&self) -> u64 {
+    fn cycles_per_bit(&self) -> u64 {
         let samples = if self.memory[UCSR0A] & 2 != 0 { 8 } else { 16 };
         (u64::from(self.memory[0xc4]) + 1) * samples
     }
 
     /// A frame of ten bits.
     fn begin_frame(&mut self, byte: u8, start: u64) {
-        self.sending = Some(start + 10 * self.bit());
+        self.sending = Some(start + 10 * self.cycles_per_bit());
         self.sent.push(byte);
     }
 
@@ -299,8 +299,8 @@ impl Model {
             }
         }
         match at {
-            0x23 => self.show(0x25, self.memory[0x25] ^ value),
-            0x25 | 0x2b => self.show(at, value),
+            0x23 => self.set_port(0x25, self.memory[0x25] ^ value),
+            0x25 | 0x2b => self.set_port(at, value),
             SREG => {
                 self.one_more |= value & 0x80 != 0 && self.memory[SREG] & 0x80 == 0;
                 self.memory[SREG] = value;
@@ -313,8 +313,8 @@ impl Model {
             UDR0 => {
                 if self.sending.is_none() {
                     // With the next edge of the bit clock, which runs since the baud rate was written.
-                    let edges = (self.cycle - self.baud_written) / self.bit() + 1;
-                    self.begin_frame(value, self.baud_written + edges * self.bit());
+                    let edges = (self.cycle - self.baud_written) / self.cycles_per_bit() + 1;
+                    self.begin_frame(value, self.baud_written + edges * self.cycles_per_bit());
                 } else {
                     self.waiting = Some(value);
                     self.memory[UCSR0A] &= !0x20;
@@ -324,7 +324,7 @@ impl Model {
         }
     }
 
-    fn show(&mut self, at: usize, value: u8) {
+    fn set_port(&mut self, at: usize, value: u8) {
         let port = if at == 0x25 { 'B' } else { 'D' };
         for bit in (0..8).filter(|bit| (self.memory[at] ^ value) & 1 << bit != 0) {
             self.edges.push((self.cycle, port, bit, value & 1 << bit != 0));

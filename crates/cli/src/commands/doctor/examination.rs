@@ -95,13 +95,13 @@ impl<'a> Examination<'a> {
         Ok(Some(DoctorFindings { check, before, why, stepper, servo, tuned, after, steps }))
     }
 
-    /// Announces a step.
+    /// Prints the announcement of a step, and notes it as done.
     pub(super) fn announce_step(&mut self, step: DoctorStep) {
         output::print_note(&words::step_announcement(step, self.asked.plan.step_ns(step)));
         self.steps.push(StepOutcome { step, skipped: None });
     }
 
-    /// Notes that a step was left out, or failed.
+    /// Prints and notes that a step was left out, or failed.
     fn record_skip(&mut self, step: DoctorStep, why: SkipReason) {
         output::print_note(&words::skipped_step_message(step, &why));
         self.steps.retain(|taken| taken.step != step);
@@ -109,7 +109,7 @@ impl<'a> Examination<'a> {
         self.steps.sort_by_key(|taken| taken.step);
     }
 
-    /// Notes the outcome of a step that may be left out, and returns its result.
+    /// Notes the outcome of a step that may be left out; returns its result, `None` if it has none.
     pub(super) fn record_outcome<T>(&mut self, step: DoctorStep, outcome: StepResult<T>) -> Option<T> {
         match outcome {
             Err(why) => {

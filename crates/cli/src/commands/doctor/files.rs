@@ -26,8 +26,8 @@ pub fn create_folder(can_be_kept: bool) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Writes the settings that are worth keeping next to the page, as files to look at and to copy; returns
-/// their directory.
+/// Writes settings worth keeping into a directory next to the page; `None` if there are none. They are for looking at
+/// and copying.
 pub fn write_settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Error> {
     let Some(tuned) = result.findings.tuned.as_ref().filter(|_| result.has_setting_worth_keeping()) else {
         return Ok(None);

@@ -80,7 +80,7 @@ pub fn execute(args: &Args) -> CommandResult {
     let measure = |experiment: &mut Experiment<'_>| {
         let answers = questions::collect_answers(args, earlier.as_ref(), experiment)?;
         let Some(answers) = answers else { return Ok(None) };
-        let folder = files::create_folder(experiment.is_kept())?;
+        let folder = files::create_folder(experiment.keeps_parts())?;
         let facts = facts::read(&Root::system());
         // Root of a container may lack the right.
         let privileged =
@@ -91,7 +91,7 @@ pub fn execute(args: &Args) -> CommandResult {
             plan: answers.plan,
             privileged,
             sudo: Path::new(SUDO).exists(),
-            kept: experiment.is_kept(),
+            kept: experiment.keeps_parts(),
         };
         let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
         output::print_note(&words::introduction(&asked, &loads));

@@ -24,7 +24,7 @@ const BUDGETS: [i64; 3] = [10 * MINUTE_NS, 30 * MINUTE_NS, 480 * MINUTE_NS];
 /// Loads for a computer with other programs running, and for one without.
 const LOADS: [&[&str]; 2] = [&["cpu", "mem:1,64M", "net:1"], &["cpu:1"]];
 
-/// The answers by options, by an earlier call, by a person, or by default, in this order; `None` when it was interrupted.
+/// Takes the answers from options, an earlier call, a person, or defaults; `None` when interrupted.
 pub fn collect_answers(
     args: &Args,
     earlier: Option<&SavedExamination>,
@@ -33,7 +33,7 @@ pub fn collect_answers(
     if let Some(earlier) = earlier {
         return answers_of_saved(earlier).map(Some);
     }
-    let Some([job, way, busy, time]) = experiment.next_part(|| chosen_numbers(args))? else {
+    let Some([job, way, busy, time]) = experiment.next_part(|| choose_numbers(args))? else {
         return Ok(None);
     };
     let job = JOBS.get(job).unwrap_or(&JOBS[0]);
@@ -62,8 +62,8 @@ fn answers_of_saved(earlier: &SavedExamination) -> Result<Answers, Error> {
     Ok(Answers { job, way, loads: measure_args::parse_loads(&earlier.loads)?, plan })
 }
 
-/// The chosen job, way, load and time, by their numbers.
-fn chosen_numbers(args: &Args) -> Result<[usize; 4], Error> {
+/// Returns the numbers of job, way, load and time: by options, else by asking a person, else 0.
+fn choose_numbers(args: &Args) -> Result<[usize; 4], Error> {
     let given = |text: &String| {
         let job = args.job.unwrap_or(&JOBS[0]);
         job.method(text).ok_or_else(|| {
@@ -92,13 +92,13 @@ fn chosen_numbers(args: &Args) -> Result<[usize; 4], Error> {
     Ok([at, way, busy, time])
 }
 
-/// Refuses a time that is too short for any answer, and loads that there are not, before anything is asked or kept.
+/// Refuses too short a time and unknown loads, before anything is asked or kept.
 pub(super) fn check_options(args: &Args) -> Result<(), Error> {
     measure_args::parse_loads(&args.load)?;
     plan_of_options(args, 0).map(|_| ())
 }
 
-/// Divides the given time among the steps, or else the chosen one.
+/// Divides the time of --budget, or else the chosen one, among the steps; fails if it is too short.
 fn plan_of_options(args: &Args, time: usize) -> Result<DoctorPlan, Error> {
     let budget_ns = args.budget.unwrap_or(BUDGETS[time.min(2)]);
     DoctorPlan::for_budget(budget_ns).ok_or_else(|| too_short_error(budget_ns))
@@ -109,7 +109,7 @@ fn too_short_error(budget_ns: i64) -> Error {
         .remedy(format!("give {} or more", Exact(LEAST_NS)))
 }
 
-/// Asks until one of the choices is named; an empty line is the first one.
+/// Asks until one of the choices is named, and returns its index; 0 for an empty line.
 fn ask_until_answered(number: usize, question: Question, choices: usize) -> usize {
     output::print_note(&words::question_text(number, question));
     loop {

@@ -12,8 +12,8 @@ use crate::status_line::StatusLine;
 use crate::{experiment, kept_parts};
 
 impl Examination<'_> {
-    /// Tries settings for the most demanding purpose, if there is time. What was measured is kept until the examination
-    /// ends, which goes on from it.
+    /// Tries settings for the most demanding purpose; `Err` says why that is skipped. What was measured is kept until
+    /// the examination ends, which goes on from it.
     pub(super) fn try_settings(&mut self, why: Option<&MeasuredRun>) -> StepResult<TuneResult> {
         if self.args.no_tune {
             return Err(SkipReason::NotWanted);

@@ -15,20 +15,21 @@ use crate::output;
 use crate::record_args::Progress;
 
 impl Examination<'_> {
-    /// Measures next to the load with these settings, or reads the run that an earlier call kept.
+    /// Measures with these settings next to the load, or reads the kept run; `None` when interrupted or skipped.
     pub(super) fn measure_unless_kept(
         &mut self,
         experiment: &mut Experiment<'_>,
         step: DoctorStep,
         settings: &[ApplicableKnob],
     ) -> Result<Option<MeasuredRun>, Error> {
-        let run = self
-            .recorded_or_kept(experiment, &mut |examination| examination.measure(step, settings).map(Ok))?;
+        let run = self.recorded_or_kept(experiment, &mut |examination| {
+            examination.measure_with_settings(step, settings).map(Ok)
+        })?;
         Ok(run.and_then(|run| self.record_outcome(step, run)))
     }
 
-    /// Run of a step: that of an earlier call, if its file is still there, or else one that is recorded now. `None` if it
-    /// was interrupted.
+    /// Returns the run that an earlier call kept for a step, or records one now; `None` when interrupted. It is
+    /// recorded again if the kept file is gone.
     pub(super) fn recorded_or_kept(
         &mut self,
         experiment: &mut Experiment<'_>,
@@ -63,18 +64,22 @@ impl Examination<'_> {
         }
     }
 
-    /// Run file of a step in the examination's folder.
-    fn writer(&self, what: &str, info: &RunInfo) -> Option<RunWriter> {
+    /// Creates the run file of a step in the examination's folder; `None` if that fails.
+    fn create_writer(&self, what: &str, info: &RunInfo) -> Option<RunWriter> {
         let name = default_file_name(&info.started, &format!("-{what}.parquet"));
         RunWriter::create_numbered(self.folder.join(name), info).ok()
     }
 
-    fn measure(&mut self, step: DoctorStep, settings: &[ApplicableKnob]) -> Result<MeasuredRun, Error> {
+    fn measure_with_settings(
+        &mut self,
+        step: DoctorStep,
+        settings: &[ApplicableKnob],
+    ) -> Result<MeasuredRun, Error> {
         let interrupted = self.interrupted;
         self.announce_step(step);
         let what = if step == DoctorStep::Prove { "after" } else { "before" };
         let request = self.request(self.asked.plan.measure_ns);
-        let mut writer = |info: &RunInfo| self.writer(what, info);
+        let mut writer = |info: &RunInfo| self.create_writer(what, info);
         let mut progress = Progress::for_people(self.args.show, self.asked.plan.measure_ns);
         let recording =
             Recording { writer: &mut writer, watch: &mut |now| progress.update(now), interrupted };
@@ -83,7 +88,7 @@ impl Examination<'_> {
         Ok(run)
     }
 
-    /// Records the kernel's events, if that is permitted.
+    /// Measures with the kernel's events recorded, if there is time and that is permitted.
     pub(super) fn trace_causes(&mut self) -> Result<StepResult<MeasuredRun>, Error> {
         let Some(why_ns) = self.asked.plan.why_ns else { return Ok(Err(SkipReason::NoTime)) };
         let measurement = Measurement::prepare(Request { why: true, ..self.request(why_ns) })?;
@@ -93,7 +98,7 @@ impl Examination<'_> {
             return Ok(Err(SkipReason::Refused { error }));
         }
         self.announce_step(DoctorStep::Why);
-        let writer = self.writer("why", measurement.info());
+        let writer = self.create_writer("why", measurement.info());
         let mut progress = Progress::for_people(self.args.show, why_ns);
         let recorded = host::record(measurement, writer, &mut |now| progress.update(now), self.interrupted)?;
         // The causes are known, whatever happened to their file.

@@ -39,7 +39,7 @@ pub struct LiveArgs {
 }
 
 impl LiveArgs {
-    /// Runs every way to wait, without and with the loads.
+    /// Runs the loop with every way to wait, without and with the loads; returns the trials and the kept parts.
     ///
     /// # Errors
     /// A loop that cannot be made, loads that cannot be run, and requested ways that are not available: all before anything is
@@ -111,7 +111,7 @@ impl LiveArgs {
     }
 }
 
-/// Runs a way to wait.
+/// Runs the loop with one way to wait, and adds its tracking errors and timing to the trial.
 fn run_method(
     way: LiveTrial,
     closed: LiveLoop,

@@ -172,7 +172,7 @@ impl Args {
         TaskTiming { sampling: self.sampling, actuation: self.actuation }
     }
 
-    /// A loop under a run.
+    /// Computes the margins and cost of the loop under a run.
     fn assess_under_run(&self, path: &Path) -> Result<ServoResult, Error> {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
@@ -180,7 +180,7 @@ impl Args {
         ServoResult::under_run(&question, JudgedRun::from_task(&run), &run, &self.assessment_options())
     }
 
-    /// Draws responses where that is asked for.
+    /// Draws responses into the file of --figure, if that is given; fails if there are none.
     fn draw(&self, responses: &[Chart]) -> Result<(), Error> {
         match &self.figure {
             Some(_) if responses.is_empty() => Err(error::nothing_to_draw()),
@@ -203,7 +203,7 @@ impl Args {
         AssessmentOptions { references, misses, redesign: self.redesign }
     }
 
-    /// A loop without a run.
+    /// The requested loop with the period of --period; fails without one.
     fn loop_without_run(&self) -> Result<SingleTaskLoop, Error> {
         self.requested_loop(self.read.period()?.ok_or_else(error::no_period)?, None)
     }

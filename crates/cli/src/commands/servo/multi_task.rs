@@ -10,7 +10,7 @@ use jitterlab_runs::OneTask;
 
 use super::Args;
 
-/// The plants that are judged together; `None` where it is one plant with one controller.
+/// The plants judged together, `None` for one plant with one controller; refuses options for one loop.
 pub fn requested_plants(args: &Args) -> Result<Option<Vec<RequestedPlant>>, Error> {
     let read = |text: &String| -> Result<RequestedPlant, Error> {
         let named = text.split_once('=').filter(|(task, _)| !task.is_empty() && !task.contains(['/', '.']));

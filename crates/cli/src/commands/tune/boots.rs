@@ -16,7 +16,7 @@ use crate::{kept_files, measure_args, output};
 /// The time for each start, where none is given.
 const START_NS: i64 = 120_000_000_000;
 impl Args {
-    /// Measurement at each start: the request of the first call, which later calls need not repeat.
+    /// Returns the request for this boot and the kept boots; later calls need not repeat the first one's options.
     fn start_request(&self, kept: Option<KeptBoots>) -> Result<(TuneRequest, KeptBoots), Error> {
         let given = TuneRequest { purpose: None, wanted: Vec::new(), ..self.request_with_budget(START_NS)? };
         let Some(kept) = kept else {

@@ -80,8 +80,8 @@ impl Args {
         })
     }
 
-    /// The request with the causes of the task's late starts, as far as they may be found; `None` when it was
-    /// interrupted. Settings that the user named are tried whatever the causes are.
+    /// Finds causes of the task's late starts and adds them to the request; `None` when interrupted. Settings that the
+    /// user named are tried whatever the causes are.
     fn request_with_causes(&self, experiment: &mut Experiment<'_>) -> Result<Option<TuneRequest>, Error> {
         let mut request = self.request_with_budget(BUDGET_NS)?;
         if !self.only.is_empty() {
@@ -121,7 +121,7 @@ impl Args {
     }
 }
 
-/// Tries, proves and shows.
+/// Tries settings, proves those that help, and shows the result; with --starts measures this boot instead.
 pub fn execute(args: &Args) -> CommandResult {
     if args.starts {
         return boots::execute(args);

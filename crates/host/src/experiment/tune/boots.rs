@@ -80,8 +80,8 @@ impl CurrentBoot {
         Ok(CurrentBoot { boot, way })
     }
 
-    /// True if this boot was measured before in part; an error if it does not fit the boots so far, which may have two
-    /// ways at most.
+    /// True if this boot was measured in part before; an error if it does not fit the boots so far. These may
+    /// have two ways at most.
     fn is_continued(&self, starts: &[Boot]) -> Result<bool, Error> {
         if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
             if known.way == self.way {
@@ -193,8 +193,7 @@ const RESTART_PARAMETERS: [(&str, bool); 13] = [
     ("mitigations", false),
 ];
 
-/// Kernel parameters and kernels worth trying over restarts: remedies of `check` that have no setting, and switching off work
-/// against attacks.
+/// Kernel parameters and kernels worth trying over restarts, from remedies of `check` without a knob.
 pub(super) fn restart_proposals(facts: &SystemFacts, cpus: &CpuSet) -> Vec<RebootSetting> {
     let report = check(facts, cpus);
     let switchable = facts.kernel.preemption_switch == Some(true);

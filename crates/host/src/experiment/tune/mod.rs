@@ -11,7 +11,7 @@ use jitterlab_analysis::summary::{P99, P99_9, Percentile};
 use jitterlab_analysis::tune::{
     ApplicableKnob, BLOCK_OVERHEAD_NS, BlockFigures, KnobResult, LeftOut, PILOTS, PersistenceSupport, Pilot,
     RemediedCauses, SettingVerdict, SettingsProof, TuneNote, TunePlan, TuneResult, USUAL, UntriedKnob,
-    compare_usefulness, median_of, remedied_causes,
+    compare_usefulness, remedied_causes, summarise_blocks,
 };
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
@@ -173,14 +173,15 @@ impl Tuning {
         })
     }
 
-    /// Plans the time, from the time of a block here, which is measured unless an earlier call did. Knobs
-    /// that do not fit into the time are left out.
+    /// Plans the blocks from pilots, measured unless an earlier call did; leaves out knobs beyond the budget.
     pub fn plan(&mut self, experiment: &mut Experiment<'_>) -> Result<(), Error> {
         if self.offered.is_empty() {
             return Ok(());
         }
         let interrupted = experiment.interrupted();
-        let Some(progress) = experiment.next_part(|| self.plan_progress(interrupted))? else { return Ok(()) };
+        let Some(progress) = experiment.next_part(|| self.measure_pilots_and_plan(interrupted))? else {
+            return Ok(());
+        };
         self.progress = progress;
         let plan = self.progress.plan();
         let beyond = self.offered.split_off(plan.map_or(0, |plan| plan.knobs).min(self.offered.len()));
@@ -191,7 +192,7 @@ impl Tuning {
         Ok(())
     }
 
-    fn plan_progress(&mut self, interrupted: &AtomicBool) -> Result<TuneProgress, Error> {
+    fn measure_pilots_and_plan(&mut self, interrupted: &AtomicBool) -> Result<TuneProgress, Error> {
         let ([near, uses_p99_9], overhead_ns) = self.measure_pilot_blocks(interrupted)?;
         // Until now time went by as well.
         let left_ns = self.request.budget_ns - elapsed_ns(self.begun);
@@ -218,9 +219,8 @@ impl Tuning {
         Ok(TuneProgress::new(uses_p99_9.or(near), seed, uses_p99_9.is_some()))
     }
 
-    /// Measures pilot blocks of the start, judged by p99 and by p99.9, and the average time that a block takes
-    /// beyond its measurement, setting and putting back included. For this time two blocks have a knob set: the
-    /// first and the last knob to try.
+    /// Measures pilots, judged by p99 and by p99.9, and the average overhead of a block in ns, knobs set. For
+    /// this time two blocks have a knob set: the first and the last knob to try.
     fn measure_pilot_blocks(&mut self, interrupted: &AtomicBool) -> Result<([Pilot; 2], i64), Error> {
         let shortest_ns = TunePlan::shortest_block_ns(self.task.period_ns);
         // As long as a block will be, as far as that is known before.
@@ -269,7 +269,8 @@ impl Tuning {
         &self.offered
     }
 
-    /// Measures, judges and proves, as planned. Interrupted, it judges the whole rounds until then.
+    /// Measures and judges each knob, and proves those that help, as planned. Interrupted, it judges the
+    /// whole rounds until then.
     ///
     /// # Errors
     /// A block that cannot be measured, a knob that is refused all at once. The machine is as it was in any case.
@@ -324,7 +325,7 @@ impl Tuning {
             blocks: progress.measured_blocks(),
             scatter: screening.scatter(),
             why: self.request.why,
-            start: median_of(&starts),
+            start: summarise_blocks(&starts),
             knobs,
             left: self.left,
             keeping: persistence_support(&self.machine.facts),
@@ -334,7 +335,7 @@ impl Tuning {
         })
     }
 
-    /// Causes, of those found, that a knob remedies.
+    /// Causes, of those found, that a knob remedies; `None` if it remedies none or none were looked for.
     fn causes_remedied_by(&self, knob: Knob) -> Option<RemediedCauses> {
         self.request.why.as_ref().and_then(|why| remedied_causes(knob, why))
     }
@@ -355,8 +356,7 @@ impl Tuning {
         Ok((BlockFigures { repeated, ..self.block_figures(&measured, self.tail) }, elapsed_ns(begin)))
     }
 
-    /// Measures a block with these knobs set, again where the host took the CPU; returns the number of measurements that
-    /// were discarded for that.
+    /// Measures a block with these knobs, again if the host took the CPU; also returns the number discarded.
     fn measure_unstolen_block(
         &mut self,
         on: &[bool],
@@ -458,8 +458,7 @@ fn allows_one_knob(budget_ns: i64, period_ns: i64) -> bool {
 /// Time for finding the causes of lateness: a twentieth of all, and between these.
 const CAUSES_NS: [i64; 2] = [2_000_000_000, 30_000_000_000];
 
-/// Finds the causes of the task's late starts, before anything is set; takes its time from the budget. `None`
-/// if that is not permitted, or without a result.
+/// Finds the causes of late starts, out of the time budget; `None` if not permitted or without a result.
 pub fn find_causes(request: &mut TuneRequest, interrupted: &AtomicBool) -> Result<Option<TaskWhy>, Error> {
     let begin = Instant::now();
     let length_ns = (request.budget_ns / 20).clamp(CAUSES_NS[0], CAUSES_NS[1]);

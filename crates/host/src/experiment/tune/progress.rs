@@ -40,7 +40,7 @@ impl Default for TuneProgress {
 }
 
 impl TuneProgress {
-    /// Starts a plan; next to it, the time in ns that a block takes beyond its measurement.
+    /// Begins a plan, if there is one; next to it, the overhead of a block in ns.
     pub(super) fn new(planned: Option<(TunePlan, i64)>, seed: u64, uses_p99_9: bool) -> Self {
         let pace = Pace::from_plan(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
         TuneProgress { plan: planned.map(|(plan, _)| plan), seed, pace, cut_short: false, uses_p99_9 }
@@ -74,7 +74,7 @@ impl TuneProgress {
         Ok(screening)
     }
 
-    /// Finds the smallest set of knobs that keeps the gain against the start, in fresh blocks.
+    /// Compares all `kept` knobs together with the start, in fresh blocks; `None` without a plan.
     pub(super) fn prove(
         &mut self,
         kept: &[bool],

@@ -30,7 +30,7 @@ pub struct RunningThread {
 impl RunningThread {
     /// Finds the one periodic thread of this name.
     pub(super) fn find(name: &str, interrupted: &AtomicBool) -> Result<Self, Error> {
-        let watch = ThreadWatch::find(&watch_request(name, FIND_NS, None), interrupted)?;
+        let watch = ThreadWatch::start(&watch_request(name, FIND_NS, None), interrupted)?;
         let task = only_task(name, &watch.info().tasks)?;
         let cpus = task.granted.iter().flat_map(|granted| granted.cpus.iter().copied()).collect();
         let watched = task.watched.clone().ok_or_else(|| not_one_thread_error(name, 0))?;
@@ -43,7 +43,7 @@ impl RunningThread {
         let request = watch_request(&self.task.name, find_ns, Some(duration_ns));
         let mut tries = 1;
         let watch = loop {
-            match ThreadWatch::find(&request, interrupted) {
+            match ThreadWatch::start(&request, interrupted) {
                 Err(error) if error.is(NotWatched::NotPeriodic) && tries < MAX_TRIES => tries += 1,
                 found => break found?,
             }

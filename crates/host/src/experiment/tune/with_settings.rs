@@ -37,8 +37,8 @@ pub struct Recording<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-/// Measures this machine with settings on; settings of a task go to the first task. Everything is put back afterwards, and
-/// failures to do so are returned with the run.
+/// Measures with settings on and puts them back; returns the run, and the failures to put back. Settings of a
+/// task go to the first task.
 pub fn record_with_settings(
     settings: &[ApplicableKnob],
     request: Request,
@@ -72,7 +72,7 @@ impl TunedMachine {
         })
     }
 
-    /// Watches a thread that runs already with settings of the machine on, which are put back afterwards.
+    /// Watches a thread with settings on and puts them back; returns the run, and the failures to put back.
     pub(super) fn watch_with_settings(
         &self,
         settings: &[&ApplicableKnob],
@@ -101,7 +101,7 @@ impl TunedMachine {
         Alteration::begin(&self.root, &self.cpus, &self.facts.usable_cpus(), &self.spared)
     }
 
-    /// Measures with settings on, and puts everything back.
+    /// Measures with settings on and puts them back; returns the run, and the failures to put back.
     fn measure_with_settings(
         &self,
         settings: &[&ApplicableKnob],
@@ -122,7 +122,7 @@ impl TunedMachine {
     }
 }
 
-/// Limit of the idle latency among these settings, to hold during a measurement.
+/// Limit of the idle latency to hold during a measurement; `None` if no setting has one.
 fn dma_latency_setting(settings: &[&ApplicableKnob]) -> Option<DmaLatency> {
     settings.iter().flat_map(|knob| &knob.steps).find_map(|step| match step {
         Step::IdleLatency { us } => Some(DmaLatency::Limit(*us)),

@@ -127,7 +127,7 @@ mod tests {
         StepGraph::new(WeaklyHard { misses, of }, vec![step(&[false]), step(&[true])]).unwrap()
     }
 
-    /// Number of words of a length that the graph allows, from its first node.
+    /// Number of words of a length that the graph allows, from the node behind no miss.
     fn words(graph: &StepGraph, length: usize) -> f64 {
         let mut counts = vec![0.0; graph.nodes];
         let begin = graph.arcs.iter().map(|a| a.from).max().unwrap();

@@ -131,7 +131,7 @@ pub(super) fn likely_growing_walk(graph: &StepGraph) -> GrowingWalk {
     search.word
 }
 
-/// A beginning of a walk that grows no more than this needs not be made longer, where a closed walk grows like `lower`.
+/// Largest growth per period with which a walk need not be longer, if a closed walk grows by `lower`.
 fn sufficient_growth(aim: StoppingRule, lower: f64) -> f64 {
     match aim {
         StoppingRule::Decide if lower <= SHRINKS => (1.0 - 2e-9f64).max(lower + 1e-9),
@@ -249,8 +249,8 @@ impl<'a> BranchAndBound<'a> {
 }
 
 impl Certificate {
-    /// Computes all norms again and makes sure that every allowed sequence begins with one of the walks, or with a beginning of
-    /// one, that grows no more than the bound in each period.
+    /// True if the certificate proves its bound, with all norms computed again. Every allowed sequence begins with one
+    /// of the walks, or with a beginning of one, that grows no more than the bound in each period.
     pub fn holds(&self, graph: &StepGraph) -> bool {
         let Some(inverses) = self.factors.iter().map(|l| l.clone().try_inverse()).collect::<Option<Vec<_>>>()
         else {

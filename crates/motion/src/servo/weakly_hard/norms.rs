@@ -22,7 +22,7 @@ pub(super) fn largest_singular_value(g: &DMatrix<f64>) -> f64 {
         .map_or(f64::INFINITY, |found| found.eigenvalues.max().max(0.0).sqrt())
 }
 
-/// The bound that these factors prove.
+/// Bound of the growth per period that these factors prove; infinite if one has no inverse.
 pub(super) fn growth_bound(graph: &StepGraph, factors: &Factors) -> f64 {
     let inverses: Vec<Option<DMatrix<f64>>> = factors.iter().map(|l| l.clone().try_inverse()).collect();
     let of = |arc: &Transition| {
@@ -95,7 +95,7 @@ fn joined_form(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
 /// Numbers that are multiplied at most, in products of matrices for all arcs.
 const MOST_PRODUCTS: usize = 100_000_000;
 
-/// Descends from these factors; stops early once they prove a bound below `goal`.
+/// Factors that prove a smaller bound than these, by descent; stops early once it is below `goal`.
 pub(super) fn minimise_growth_bound(graph: &StepGraph, factors: Factors, goal: f64) -> Factors {
     let mut kept = factors;
     let mut best = growth_bound(graph, &kept);
@@ -123,8 +123,8 @@ pub(super) fn minimise_growth_bound(graph: &StepGraph, factors: Factors, goal: f
     kept
 }
 
-/// (1/2p) log of the sum of tr (G'G)^p over the arcs, G = L_to F L_from^-1 with F scaled to the growth per period, and its slope
-/// in the factors.
+/// Smooth logarithm of the growth bound, and its slope in the factors; `None` if it is not finite. (1/2p) log of the
+/// sum of tr (G'G)^p over the arcs, G = L_to F L_from^-1 with F scaled to the growth per period.
 fn smooth_bound(graph: &StepGraph, factors: &Factors, power: u32, scale: f64) -> Option<(f64, Factors)> {
     let n = factors.first()?.nrows();
     let inverses = factors.iter().map(|l| l.clone().try_inverse()).collect::<Option<Vec<_>>>()?;

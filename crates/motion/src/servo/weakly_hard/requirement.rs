@@ -143,7 +143,7 @@ mod tests {
         Job { due_ns, start_ns, end_ns: start_ns + execution, killed: false, after_gap: false }
     }
 
-    fn seen(jobs: impl IntoIterator<Item = Job>) -> (MissCounter, Vec<(u32, u32)>) {
+    fn counted_misses(jobs: impl IntoIterator<Item = Job>) -> (MissCounter, Vec<(u32, u32)>) {
         let mut misses = MissCounter::new(H);
         jobs.into_iter().for_each(|job| misses.add_job(&job));
         let at_most = misses.most_misses_per_window().into_iter().map(|w| (w.misses, w.of)).collect();
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_job_that_ends_late_misses_the_periods_before_its_end() {
         let jobs = [job(0, 0, 100), job(1, 0, 1_200), job(3, 0, 100), job(4, 0, 2_500), job(7, 0, 1_000)];
-        let (misses, at_most) = seen(jobs);
+        let (misses, at_most) = counted_misses(jobs);
         // Missed: 1, 4, 5, and 7, whose end on the next due time counts there.
         assert_eq!((misses.period_and_miss_counts(), misses.most_consecutive_misses()), ((9, 4), 2));
         assert_eq!(at_most, [(2, 2), (2, 3), (3, 5)]);
@@ -161,14 +161,14 @@ mod tests {
 
     #[test]
     fn a_task_that_catches_up_misses_a_period_only() {
-        let (misses, _) = seen([job(0, 0, 1_200), job(1, 200, 300), job(2, 0, 100)]);
+        let (misses, _) = counted_misses([job(0, 0, 1_200), job(1, 200, 300), job(2, 0, 100)]);
         assert_eq!(misses.period_and_miss_counts(), (3, 1));
     }
 
     #[test]
     fn what_comes_after_lost_records_is_no_miss() {
         let after = Job { after_gap: true, ..job(90, 0, 10) };
-        let (misses, _) = seen([job(0, 0, 10), job(2, 0, 10), after, job(91, 0, 10)]);
+        let (misses, _) = counted_misses([job(0, 0, 10), job(2, 0, 10), after, job(91, 0, 10)]);
         assert_eq!(misses.period_and_miss_counts(), (5, 1));
     }
 
@@ -181,7 +181,7 @@ mod tests {
         };
         let missed: Vec<bool> = (0..3_000).map(|k| k > 0 && is_missed()).collect();
         let jobs = (0..3_000).filter(|k| !missed[*k]).map(|k| job(k as i64, 0, 10));
-        let (_, at_most) = seen(jobs);
+        let (_, at_most) = counted_misses(jobs);
         let end = 3_000 - missed.iter().rev().take_while(|m| **m).count();
         for (misses, of) in at_most {
             let count = |w: &[bool]| w.iter().filter(|m| **m).count() as u32;

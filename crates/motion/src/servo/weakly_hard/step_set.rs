@@ -60,7 +60,7 @@ pub struct StepSet {
 }
 
 impl StepSet {
-    /// Makes steps from their effect on the state and their missed periods.
+    /// Balances the steps' coordinates, and chooses steps that represent all.
     pub fn new(mut all: Vec<Step>) -> StepSet {
         // Volts, radians and millimetres differ by many powers of ten.
         let scale = balancing_scale(all.iter().map(|step| &step.map));
@@ -142,7 +142,7 @@ impl StepSet {
         (GrowingWalk { growth: found.lower, arcs: found.word }, upper)
     }
 
-    /// The norms that were found for some steps, tried on all of them.
+    /// Bound of the growth under all steps, by the norms that were found for some; `None` if they do not fit.
     fn bound_of_all_steps(&self, at_most: WeaklyHard, found: &GrowthBounds) -> Option<f64> {
         let graph = StepGraph::new(at_most, self.all.clone())?;
         let factors = &found.certificate.factors;

@@ -113,7 +113,7 @@ struct Processor {
 
 type Ensemble<const N: usize> = BTreeMap<(i64, Processor), (f64, Matrix<N>)>;
 
-fn put<const N: usize>(to: &mut Ensemble<N>, at: (i64, Processor), share: f64, covariance: &Matrix<N>) {
+fn add_share<const N: usize>(to: &mut Ensemble<N>, at: (i64, Processor), share: f64, covariance: &Matrix<N>) {
     let entry = to.entry(at).or_insert_with(|| (0.0, Matrix::zeros()));
     entry.0 += share;
     entry.1 += covariance;
@@ -164,7 +164,7 @@ impl<const N: usize> Machine<N> {
         }
     }
 
-    /// By the first terms of the series of a short stretch, and doubling.
+    /// Transition, noise and cost of a stretch of time, by the first terms of their series and doubling.
     fn stretch(&self, ns: i64) -> Rc<Stretch<N>> {
         if let Some(known) = self.stretches.borrow().get(&ns) {
             return Rc::clone(known);
@@ -196,8 +196,8 @@ impl<const N: usize> Machine<N> {
         made
     }
 
-    /// All events at this instant: the end of a job, then a due time (which a job that just ends has missed,
-    /// and whose zero its output overrules), then a start.
+    /// Applies all events at this instant: the end of a job, then a due time, then a start. A job that just ends has
+    /// missed the due time, and its output overrules the zero of that.
     fn instant(
         &self,
         asked: &Asked,
@@ -298,16 +298,16 @@ impl<const N: usize> Machine<N> {
             };
             let time = time + passed;
             if time == length {
-                put(&mut end, (0, state), share, &p);
+                add_share(&mut end, (0, state), share, &p);
             } else {
-                started +=
-                    self.instant(asked, state, share, p, |s, share, p| put(&mut open, (time, s), share, p));
+                started += self
+                    .instant(asked, state, share, p, |s, share, p| add_share(&mut open, (time, s), share, p));
             }
         }
         (end, cost, started)
     }
 
-    /// The loop after a long time.
+    /// Cost and spectral radius of the loop after a long time.
     pub fn stationary(&self, asked: &Asked) -> Found {
         let h = self.period;
         let longest = asked.kinds.iter().copied().fold(0, i64::max);
@@ -326,24 +326,24 @@ impl<const N: usize> Machine<N> {
         let shares = &reached.shares;
         // Plain windows first, for the sizes of the coordinates.
         let mut size = DVector::from_element(N, 1.0);
-        let mut x = DVector::zeros(reached.unknowns::<N>());
+        let mut x = DVector::zeros(reached.unknown_count::<N>());
         for _ in 0..30 {
-            x = reached.pack(&self.window(asked, length, reached.open(&x, shares, &size)).0, &size);
+            x = reached.pack(&self.window(asked, length, reached.unpack(&x, shares, &size)).0, &size);
         }
         let diagonal =
-            reached.open::<N>(&x, shares, &size).values().fold(Matrix::<N>::zeros(), |sum, e| sum + e.1);
+            reached.unpack::<N>(&x, shares, &size).values().fold(Matrix::<N>::zeros(), |sum, e| sum + e.1);
         for i in 0..N {
             size[i] = if diagonal[(i, i)] > 0.0 { diagonal[(i, i)].sqrt() } else { 1.0 };
         }
         let none = DVector::zeros(shares.len());
         let map = |x: &DVector<f64>| {
-            reached.pack(&self.window(asked, length, reached.open(x, &none, &size)).0, &size)
+            reached.pack(&self.window(asked, length, reached.unpack(x, &none, &size)).0, &size)
         };
         let zero = DVector::zeros(x.len());
-        let noise = reached.pack(&self.window(asked, length, reached.open(&zero, shares, &size)).0, &size);
+        let noise = reached.pack(&self.window(asked, length, reached.unpack(&zero, shares, &size)).0, &size);
         let radius = Powers::new(&map, &noise, 200).radius().powf(h as f64 / length as f64);
         let solution = if radius < 1.0 - 1e-9 { fixed_point(&map, &noise) } else { None };
-        let begin = reached.open(solution.as_ref().unwrap_or(&zero), shares, &size);
+        let begin = reached.unpack(solution.as_ref().unwrap_or(&zero), shares, &size);
         let (_, cost, started) = self.window(asked, length, begin);
         let cost = if solution.is_some() { cost / (length as f64 * 1e-9) } else { f64::INFINITY };
         Found { is_whole: reached.is_whole, cost, radius, interval: length as f64 / h as f64 / started }
@@ -358,7 +358,7 @@ impl<const N: usize> Machine<N> {
         asked.kinds.iter().zip(shares.iter()).map(|(x, share)| *x as f64 * share).sum()
     }
 
-    /// The states that are reached at the begins of windows, without those that next to no window begins in.
+    /// States that are reached at the begins of windows, without those in which next to no window begins.
     fn reached(&self, asked: &Asked, length: i64, begin: Processor) -> Reached {
         let (mut states, mut numbers) = (vec![begin], HashMap::from([(begin, 0)]));
         let mut ways: Vec<(usize, usize, f64)> = Vec::new();
@@ -409,12 +409,12 @@ struct Reached {
 }
 
 impl Reached {
-    fn unknowns<const N: usize>(&self) -> usize {
+    fn unknown_count<const N: usize>(&self) -> usize {
         self.states.len() * N * (N + 1) / 2
     }
 
     /// The covariances of these unknowns, which are in units of `size`.
-    fn open<const N: usize>(
+    fn unpack<const N: usize>(
         &self,
         x: &DVector<f64>,
         shares: &DVector<f64>,
@@ -437,7 +437,7 @@ impl Reached {
 
     fn pack<const N: usize>(&self, all: &Ensemble<N>, size: &DVector<f64>) -> DVector<f64> {
         let each = N * (N + 1) / 2;
-        let mut x = DVector::zeros(self.unknowns::<N>());
+        let mut x = DVector::zeros(self.unknown_count::<N>());
         for ((_, state), (_, p)) in all {
             let Some(number) = self.numbers.get(state) else { continue };
             let mut at = number * each;

@@ -14,7 +14,7 @@ pub(super) fn read() -> i64 {
     ticks
 }
 
-/// The architecture promises a constant rate.
+/// `None`: the architecture promises a constant rate.
 pub(super) fn unusable_reason() -> Option<Error> {
     None
 }

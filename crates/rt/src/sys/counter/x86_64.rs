@@ -14,7 +14,7 @@ pub(super) fn read() -> i64 {
     (unsafe { _rdtsc() }) as i64
 }
 
-/// CPUID leaf 8000_0007h, EDX bit 8: the counter runs at a constant rate in all power states.
+/// An error unless the counter has a constant rate in all power states: CPUID leaf 8000_0007h, EDX bit 8.
 pub(super) fn unusable_reason() -> Option<Error> {
     let advanced = __cpuid(0x8000_0000).eax >= 0x8000_0007;
     let invariant = advanced && __cpuid(0x8000_0007).edx & (1 << 8) != 0;

@@ -89,7 +89,7 @@ fn parse_head(text: &str, hints: &Hints) -> Result<Option<Head>, ImportError> {
     }))
 }
 
-/// `X,CH1,Start,Increment` with its values in the line below: the lines are numbered, the times follow.
+/// Head of Rigol's tables: `X,CH1,Start,Increment` with its values in the line below, then numbered lines.
 fn rigol_head(first: &[Vec<&str>]) -> Result<Head, ImportError> {
     let value = |name: &str| {
         let column = first.first()?.iter().position(|cell| cell.eq_ignore_ascii_case(name))?;
@@ -106,7 +106,8 @@ fn rigol_head(first: &[Vec<&str>]) -> Result<Head, ImportError> {
     Ok(Head { tool: "Rigol", names, first: 1, times: Times::EvenlySpaced { first_ns, step_ns }, line: 2 })
 }
 
-/// `sigrok-cli -O csv`, with times (`-O csv:time=true`) or without; comments such as `; Samplerate: 500 kHz` come first.
+/// Head of what `sigrok-cli -O csv` writes, with times (`-O csv:time=true`) or without. Comments come first, such as `;
+/// Samplerate: 500 kHz`.
 fn sigrok_head(text: &str, hints: &Hints) -> Result<Head, ImportError> {
     let comments = || text.lines().map_while(|line| line.strip_prefix(';'));
     let said = |name: &str| {

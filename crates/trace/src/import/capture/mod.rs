@@ -59,7 +59,7 @@ impl Channel {
         Channel { name: name.into(), level: None, changes: Vec::new(), until: 0 }
     }
 
-    /// Takes the level from a time on, `None` where it is unknown; the first one is no change.
+    /// Sets the level from a time on, `None` if unknown; records a change between two that are known.
     fn set_level(&mut self, at: i64, level: Option<bool>) {
         if let (Some(before), Some(high)) = (self.level, level)
             && before != high
@@ -208,15 +208,15 @@ fn due_at_start(spans: &[Span]) -> Vec<Activation> {
     (0..).zip(spans).map(row).collect()
 }
 
-/// The mean distance of due times.
+/// Mean period of due times, by their numbers; `None` for fewer than two.
 fn mean_distance_ns(rows: &[Activation]) -> Option<i64> {
     let (first, last) = (rows.first()?, rows.last()?);
     let steps = i64::try_from(last.index - first.index).ok().filter(|steps| *steps > 0)?;
     Some((last.due_ns - first.due_ns + steps / 2) / steps)
 }
 
-/// Fits the grid of due times to the starts by least squares: the earliest start counts as punctual.
-/// `None` where it is not plain which due time a start belongs to.
+/// Activations whose due times lie on the grid that fits the starts best, the earliest of which counts as punctual. By
+/// least squares; `None` where it is not plain which due time a start belongs to.
 fn fit_grid(spans: &[Span], usual_ns: i64) -> Option<Vec<Activation>> {
     let first_ns = spans.first()?.start_ns;
     let mut index = 0u64;

@@ -172,6 +172,7 @@ fn without_unanswered_end(mut spans: Vec<Span>) -> Vec<Span> {
     spans
 }
 
+/// Begins a cycle of the frame's sender, or ends it if its EtherCAT frame comes back.
 fn add_sender_frame(streams: &mut Streams, at: i64, frame: &Frame) {
     /// Set in the sender's address by the first EtherCAT slave that a frame passes.
     const LOCAL: u8 = 2;
@@ -194,6 +195,7 @@ fn add_sender_frame(streams: &mut Streams, at: i64, frame: &Frame) {
     }
 }
 
+/// Begins a client's cycle with its datagram to the port, and ends it with the answer.
 fn add_udp_frame(streams: &mut Streams, at: i64, frame: &Frame, port: u16) {
     let Some([(from, from_port), (to, to_port)]) = frame.udp_endpoints() else { return };
     if to_port == port {

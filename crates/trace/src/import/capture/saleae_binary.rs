@@ -28,6 +28,7 @@ impl ByteReader<'_> {
         Ok(*taken)
     }
 
+    /// Takes a count, and checks that as many values of `width` bytes are all that follows.
     fn expect_values_to_end(&mut self, width: usize) -> Result<(), ImportError> {
         let count = u64::from_le_bytes(self.take()?);
         let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(width));

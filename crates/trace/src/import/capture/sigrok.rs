@@ -57,7 +57,7 @@ fn recognise(input: &Input) -> bool {
     input.bytes.starts_with(b"PK\x03\x04") && input.bytes.get(30..37) == Some(b"version")
 }
 
-/// `500 kHz` and the like.
+/// Rate in hertz of `500 kHz` and the like.
 pub(super) fn rate_hz(text: &str) -> Option<f64> {
     let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), "Hz"));
     let factor = match unit.trim() {
@@ -87,8 +87,8 @@ fn read_metadata(archive: &Archive) -> Result<Option<String>, ImportError> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Hands the samples of `name`, in one file or in numbered parts, each sample of the same number of bytes, piece by
-/// piece as they are unpacked: no more than `left` allows.
+/// Unpacks the samples of `name`, and calls `visit` with piece after piece of whole samples. They are in one file or in
+/// numbered parts, each sample `width` bytes long; more bytes than `left` are an error.
 fn visit_samples(
     archive: &Archive,
     name: &str,

@@ -43,7 +43,7 @@ impl fmt::Display for Threshold {
 /// Samples of a voltage: when, in ns, and volts.
 pub(super) type Samples = Vec<(f64, f64)>;
 
-/// The changes of a voltage's level; each lies where the line between two samples crosses the threshold.
+/// Channel of a voltage, with a change wherever the line between two samples crosses the threshold.
 pub(super) fn channel_of_voltage(
     import: &mut Import,
     name: &str,
@@ -74,7 +74,8 @@ pub(super) fn channel_of_voltage(
     channel
 }
 
-/// A fifth of the range around its middle, which noise of a tenth does not cross twice; `None` where nothing changes.
+/// Threshold from 40 to 60 % of the range, with a warning of it; `None` if nothing changes. Noise of a tenth does not
+/// cross it twice.
 fn threshold_from_range(import: &mut Import, name: &str, samples: &Samples) -> Option<Threshold> {
     let lowest = samples.iter().map(|(_, volts)| *volts).fold(f64::INFINITY, f64::min);
     let highest = samples.iter().map(|(_, volts)| *volts).fold(f64::NEG_INFINITY, f64::max);

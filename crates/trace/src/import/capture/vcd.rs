@@ -92,9 +92,9 @@ impl Dump {
                 self.now = at;
                 *now_ns = timestamp_ns(at, self.scale.0, self.scale.1).ok_or(Unreadable::Samples)?;
             }
-            Command::ChangeScalar(id, value) => record_value(places, variables, id, *now_ns, value),
+            Command::ChangeScalar(id, value) => record_level(places, variables, id, *now_ns, value),
             Command::ChangeVector(id, bits) if bits.len() == 1 => {
-                record_value(places, variables, id, *now_ns, bits.get(0).unwrap_or(Value::X));
+                record_level(places, variables, id, *now_ns, bits.get(0).unwrap_or(Value::X));
             }
             Command::ChangeReal(id, volts) => {
                 if let Some(VariableValues::Volts(_, samples)) =
@@ -134,7 +134,7 @@ fn damaged(error: &std::io::Error) -> ImportError {
     ImportError { line, why: Unreadable::Damaged { what: error.to_string() } }
 }
 
-fn record_value(
+fn record_level(
     places: &HashMap<IdCode, usize>,
     variables: &mut [VariableValues],
     id: IdCode,

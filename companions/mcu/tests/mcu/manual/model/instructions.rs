@@ -4,7 +4,7 @@ use super::{Line, Model};
 
 impl Model {
     /// Returns the address of `X+`, `-Y` or `Z+5`, and changes the pointer.
-    fn pointed(&mut self, text: &str) -> usize {
+    fn pointer_address(&mut self, text: &str) -> usize {
         let name = text.trim_start_matches('-');
         let low = register(&name[..1]);
         let before = text.starts_with('-');
@@ -19,7 +19,7 @@ impl Model {
         usize::from(value)
     }
 
-    pub(super) fn instruction(&mut self) {
+    pub(super) fn begin_instruction(&mut self) {
         let at = self.pc;
         let line = self.program[at as usize].clone().unwrap_or_else(|| panic!("no code at {at:#x}"));
         self.pc += line.bytes;
@@ -52,7 +52,7 @@ impl Model {
                 let sum = a + b + carry;
                 self.set_flag('H', (a & 15) + (b & 15) + carry > 15);
                 self.set_flag('C', sum > 255);
-                self.result(d, sum as u8, !(a ^ b) & (a ^ sum) & 0x80 != 0);
+                self.set_result(d, sum as u8, !(a ^ b) & (a ^ sum) & 0x80 != 0);
                 1
             }
             "sub" | "sbc" | "cp" | "cpc" | "subi" | "sbci" | "cpi" | "neg" => {
@@ -70,7 +70,7 @@ impl Model {
                 self.set_flag('C', difference < 0);
                 let keeps = matches!(name, "cp" | "cpc" | "cpi");
                 let old = self.memory[d];
-                self.result(d, difference as u8, (a ^ b) & (a ^ difference) & 0x80 != 0);
+                self.set_result(d, difference as u8, (a ^ b) & (a ^ difference) & 0x80 != 0);
                 if with_carry {
                     self.set_flag('Z', difference as u8 == 0 && zero_before);
                 }
@@ -96,14 +96,14 @@ impl Model {
                 if name == "com" {
                     self.set_flag('C', true);
                 }
-                self.result(d, value, false);
+                self.set_result(d, value, false);
                 1
             }
             "inc" | "dec" => {
                 let d = d();
                 let a = self.memory[d];
                 let value = if name == "inc" { a.wrapping_add(1) } else { a.wrapping_sub(1) };
-                self.result(d, value, value == if name == "inc" { 0x80 } else { 0x7f });
+                self.set_result(d, value, value == if name == "inc" { 0x80 } else { 0x7f });
                 1
             }
             "lsr" | "asr" | "ror" => {
@@ -116,7 +116,7 @@ impl Model {
                 };
                 let (value, carry) = (a >> 1 | top, a & 1 != 0);
                 self.set_flag('C', carry);
-                self.result(d, value, (value & 0x80 != 0) != carry);
+                self.set_result(d, value, (value & 0x80 != 0) != carry);
                 1
             }
             "swap" => {
@@ -172,7 +172,7 @@ impl Model {
                 self.write_at_end(number(operand(0)) as usize + 0x20, value, 1)
             }
             "lds" => {
-                self.pass(1);
+                self.pass_cycles(1);
                 let value = self.read(number(operand(1)) as usize & 0xffff);
                 let d = d();
                 self.memory[d] = value;
@@ -183,8 +183,8 @@ impl Model {
                 self.write_at_end(number(operand(0)) as usize & 0xffff, value, 2)
             }
             "ld" | "ldd" => {
-                let address = self.pointed(operand(1));
-                self.pass(1);
+                let address = self.pointer_address(operand(1));
+                self.pass_cycles(1);
                 let value = self.read(address);
                 let d = d();
                 self.memory[d] = value;
@@ -192,14 +192,14 @@ impl Model {
             }
             "st" | "std" => {
                 let value = self.memory[register(operand(1))];
-                let address = self.pointed(operand(0));
+                let address = self.pointer_address(operand(0));
                 self.write_at_end(address, value, 2)
             }
             "lpm" | "elpm" => {
                 let address = if line.operands.is_empty() {
                     usize::from(self.pair(30))
                 } else {
-                    self.pointed(operand(1))
+                    self.pointer_address(operand(1))
                 };
                 let high = if name == "elpm" { usize::from(self.memory[0x5b]) << 16 } else { 0 };
                 let d = if line.operands.is_empty() { 0 } else { d() };
@@ -225,13 +225,13 @@ impl Model {
             }
             "sbic" | "sbis" => {
                 let set = self.read(number(operand(0)) as usize + 0x20) & 1 << number(operand(1)) != 0;
-                self.skip(set == (name == "sbis"))
+                self.skip_if(set == (name == "sbis"))
             }
             "sbrc" | "sbrs" => {
                 let set = self.memory[d()] & 1 << number(operand(1)) != 0;
-                self.skip(set == (name == "sbrs"))
+                self.skip_if(set == (name == "sbrs"))
             }
-            "cpse" => self.skip(self.memory[d()] == self.memory[register(operand(1))]),
+            "cpse" => self.skip_if(self.memory[d()] == self.memory[register(operand(1))]),
             "bst" => {
                 let set = self.memory[d()] & 1 << number(operand(1)) != 0;
                 self.set_flag('T', set);
@@ -319,7 +319,7 @@ impl Model {
         }
     }
 
-    fn result(&mut self, d: usize, value: u8, overflow: bool) {
+    fn set_result(&mut self, d: usize, value: u8, overflow: bool) {
         self.memory[d] = value;
         let negative = value & 0x80 != 0;
         for (flag, on) in [('Z', value == 0), ('N', negative), ('V', overflow), ('S', negative != overflow)] {
@@ -327,7 +327,7 @@ impl Model {
         }
     }
 
-    fn skip(&mut self, condition: bool) -> u32 {
+    fn skip_if(&mut self, condition: bool) -> u32 {
         if !condition {
             return 1;
         }
