@@ -8,7 +8,7 @@ use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::measured::MeasuredTask;
 use jitterlab_analysis::misses::Misses;
-use jitterlab_analysis::patterns::{Patterns, SlowChange, SpectrumSection, Spikes};
+use jitterlab_analysis::patterns::{Patterns, SlowChange, Spikes};
 use jitterlab_analysis::spectral_lines::Line;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TimeErrors};
 use jitterlab_analysis::transitions::Transitions;
@@ -51,9 +51,7 @@ impl Present for RunAnalysis {
 fn requested_section_pieces(analysis: &RunAnalysis) -> Vec<Piece> {
     let RunAnalysis { sections, tasks, run, .. } = analysis;
     let of_task = |(task, analysis)| {
-        let task: &jitterlab_model::TaskRun = task;
-        let parts =
-            sections.iter().flat_map(move |part| section_pieces(*part, task.spec.period_ns, analysis));
+        let parts = sections.iter().flat_map(move |part| section_pieces(*part, run, analysis));
         std::iter::once(Piece::text(task_line(run, task))).chain(parts)
     };
     run.tasks.iter().zip(tasks).flat_map(of_task).collect()
@@ -137,9 +135,9 @@ pub(crate) fn section(runs: &[PageRun]) -> Option<Section> {
     ))
 }
 
-fn section_pieces(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> Vec<Piece> {
+fn section_pieces(part: AnalysisSection, run: &RunInfo, analysis: &TaskAnalysis) -> Vec<Piece> {
     let patterns = &analysis.patterns;
-    let period_ns = period_ns as f64;
+    let period_ns = analysis.measured.summary.period_ns as f64;
     let unknown = match analysis.misses {
         Some(_) => "unknown, too few activations",
         None => "unknown, only distributions were kept, not single activations",
@@ -151,7 +149,8 @@ fn section_pieces(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis
             return std::iter::once(modes).chain(follow).collect();
         }
         AnalysisSection::Spectrum => {
-            ("Periodic parts of the latency", spectrum_pieces(&patterns.spectrum, period_ns))
+            let title = "Periodic parts of the latency";
+            (title, periodic_part_pieces(title, &analysis.patterns, analysis.measured.summary.period_ns, run))
         }
         AnalysisSection::Dependence => {
             ("How much a latency says of later ones (autocorrelation)", dependence_pieces(patterns))
@@ -210,30 +209,34 @@ fn transition_pieces(t: &Transitions) -> Vec<Piece> {
     pieces
 }
 
-fn spectrum_pieces(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piece>> {
+/// The spectral lines of a task of a run in a table, and the effects locked to the task; `None` without a spectrum.
+pub(crate) fn periodic_part_pieces(
+    title: &str,
+    patterns: &Patterns,
+    task_period_ns: i64,
+    run: &RunInfo,
+) -> Option<Vec<Piece>> {
+    let section = &patterns.spectrum;
     let spectrum = section.spectrum.as_ref()?;
+    let period_ns = task_period_ns as f64;
     let row = |line: &Line| {
         vec![
-            time_cell(line.fundamental * period_ns),
-            Cell::Text(line.harmonic.to_string()),
-            time_cell(line.period * period_ns),
+            Cell::Text(line_name(line, task_period_ns, run)),
             time_cell(line.uncertainty * period_ns),
+            Cell::Text(format!("{:.4} Hz", 1e9 / (line.period * period_ns))),
             time_cell(line.amplitude),
-            Cell::Text(format!("{:.0}", line.over_floor)),
+            Cell::Text(format!("{:.0} times", line.over_floor)),
             Cell::Text(probability_text(line.p)),
         ]
     };
     let lines = section.lines.iter().chain(&section.slow_lines);
     let rows: Vec<_> = lines.take(ROWS).map(row).collect();
-    let caption = format!(
-        "Periodic parts of the latency ({} segments of {} activations)",
-        spectrum.segments, spectrum.segment
-    );
-    let header = ["period", "harmonic", "at", "+-", "amplitude", "over floor", "p"];
-    let mut pieces = vec![match (rows.is_empty(), section.locked.is_empty()) {
-        (false, _) => Piece::table(caption, &header, rows),
-        (true, false) => Piece::text(format!("{caption}:")),
-        (true, true) => Piece::text(format!("{caption}: none stands out of the noise.")),
+    let caption = format!("{title} ({} segments of {} activations)", spectrum.segments, spectrum.segment);
+    let header = ["period", "+-", "frequency", "amplitude", "above the noise", "p"];
+    let mut pieces = vec![if rows.is_empty() {
+        Piece::text(format!("{caption}: no line stands out of the noise."))
+    } else {
+        Piece::table(format!("{caption}; amplitude: half of peak to peak, were it a sine"), &header, rows)
     }];
     pieces.extend(section.locked.iter().map(|locked| {
         Piece::text(format!(
@@ -248,6 +251,24 @@ fn spectrum_pieces(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piec
         ))
     }));
     Some(pieces)
+}
+
+/// The period of a line, and the source with that period on such a machine.
+pub(crate) fn line_name(line: &Line, period_ns: i64, info: &RunInfo) -> String {
+    let ns = line.period * period_ns as f64;
+    let near =
+        |other_ns: f64| (ns - other_ns).abs() <= (line.uncertainty * period_ns as f64).max(0.002 * other_ns);
+    let tick = info.facts_before.as_ref().and_then(|facts| facts.kernel.tick_hz);
+    let other = info.tasks.iter().find(|t| t.spec.period_ns != period_ns && near(t.spec.period_ns as f64));
+    let what = match (other, tick) {
+        (Some(other), _) => format!(" (task {})", other.spec.name),
+        (_, Some(tick)) if near(1e9 / f64::from(tick)) => " (kernel's tick)".into(),
+        _ if line.harmonic > 1 => {
+            format!(" (harmonic {} of {})", line.harmonic, Human(line.fundamental * period_ns as f64))
+        }
+        _ => String::new(),
+    };
+    format!("{}{what}", Human(ns))
 }
 
 fn dependence_pieces(patterns: &Patterns) -> Option<Vec<Piece>> {
@@ -434,9 +455,10 @@ mod tests {
 
     use crate::test_data::shown_pieces;
 
-    fn analysis(scan: &TaskScan) -> TaskAnalysis {
+    fn analysis(scan: &TaskScan) -> (RunInfo, TaskAnalysis) {
         let run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
-        TaskAnalysis::new(scan, &run.tasks[0], &run)
+        let analysis = TaskAnalysis::new(scan, &run.tasks[0], &run);
+        (run, analysis)
     }
 
     #[test]
@@ -452,8 +474,8 @@ mod tests {
             })
             .collect();
         scan.push_all(&rows);
-        let analysis = analysis(&scan);
-        let pieces = AnalysisSection::ALL.map(|part| section_pieces(part, 1_000_000, &analysis)).concat();
+        let (run, analysis) = analysis(&scan);
+        let pieces = AnalysisSection::ALL.map(|part| section_pieces(part, &run, &analysis)).concat();
         let text = sentences(&analysis.patterns, 1_000_000).join("\n") + &shown_pieces(pieces);
         for part in ["every 1 s", "2 modes", "At most 2 of any 10 in a row were", "MTIE", "Not detrended"] {
             assert!(text.contains(part), "{part} in {text}");
@@ -466,8 +488,8 @@ mod tests {
         let mut figures = TimingStats::new(1_000_000);
         figures.push(&Activation::default());
         scan.push_figures(0, &figures);
-        let analysis = analysis(&scan);
-        let shown = |part| shown_pieces(section_pieces(part, 1_000_000, &analysis));
+        let (run, analysis) = analysis(&scan);
+        let shown = |part| shown_pieces(section_pieces(part, &run, &analysis));
         for part in [
             AnalysisSection::Spectrum,
             AnalysisSection::Spikes,

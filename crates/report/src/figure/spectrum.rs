@@ -1,14 +1,13 @@
-//! Periodic parts: the spectrum of the latencies with its lines named, and the spikes that have a period.
+//! Periodic parts: the spectrum of the latencies with its lines named.
 
 use crate::words::count;
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::spectral_lines::Line;
 use jitterlab_analysis::spectrum::Spectrum;
-use jitterlab_model::RunInfo;
-use jitterlab_model::units::Human;
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::patterns::{line_name, periodic_part_pieces};
 use crate::run_view::{PageRun, PageTask};
 use crate::section::Piece;
 
@@ -23,7 +22,9 @@ pub(super) fn spectrum_pieces(runs: &[PageRun]) -> Vec<Piece> {
         let patterns = &task.patterns;
         let Some(spectrum) = &patterns.spectrum.spectrum else { continue };
         pieces.push(Piece::Figure(spectrum_chart(&name, run, task, patterns, spectrum)));
-        pieces.extend(line_table(&name, &run.info, task.measured.summary.period_ns, patterns));
+        let title = format!("{name}: periodic parts");
+        let period_ns = task.measured.summary.period_ns;
+        pieces.extend(periodic_part_pieces(&title, patterns, period_ns, &run.info).into_iter().flatten());
     }
     pieces
 }
@@ -87,60 +88,4 @@ fn named_lines(patterns: &Patterns) -> Vec<&Line> {
     let fundamental = |line: &&Line| line.harmonic == 1;
     let first = lines.iter().filter(fundamental);
     first.chain(lines.iter().filter(|l| !fundamental(l))).take(MAX_NAMED).collect()
-}
-
-/// The period of a line, and the source with that period on such a machine.
-fn line_name(line: &Line, period_ns: i64, info: &RunInfo) -> String {
-    let ns = line.period * period_ns as f64;
-    let near =
-        |other_ns: f64| (ns - other_ns).abs() <= (line.uncertainty * period_ns as f64).max(0.002 * other_ns);
-    let tick = info.facts_before.as_ref().and_then(|facts| facts.kernel.tick_hz);
-    let other = info.tasks.iter().find(|t| t.spec.period_ns != period_ns && near(t.spec.period_ns as f64));
-    let what = match (other, tick) {
-        (Some(other), _) => format!(" (task {})", other.spec.name),
-        (_, Some(tick)) if near(1e9 / f64::from(tick)) => " (kernel's tick)".into(),
-        _ if line.harmonic > 1 => {
-            format!(" (harmonic {} of {})", line.harmonic, Human(line.fundamental * period_ns as f64))
-        }
-        _ => String::new(),
-    };
-    format!("{}{what}", Human(ns))
-}
-
-fn line_table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Option<Piece> {
-    let line = |line: &Line| {
-        vec![
-            line_name(line, period_ns, info),
-            format!("{:.4} Hz", 1e9 / (line.period * period_ns as f64)),
-            Human(line.amplitude).to_string(),
-            format!("{:.0} times", line.over_floor),
-        ]
-    };
-    let section = &patterns.spectrum;
-    let rows: Vec<Vec<String>> = section.lines.iter().chain(&section.slow_lines).take(12).map(line).collect();
-    let spikes = patterns.spikes.periodic.iter().map(|p| {
-        vec![
-            format!("spikes every {}", Human(p.period * period_ns as f64)),
-            format!("{:.4} Hz", 1e9 / (p.period * period_ns as f64)),
-            format!("up to {}", Human(p.largest.latency_ns as f64)),
-            format!("{} of {} expected", count(p.spikes), count(p.ticks)),
-        ]
-    });
-    let locked = section.locked.iter().map(|l| {
-        let ns = l.period as f64 * period_ns as f64;
-        vec![
-            format!("each {}th activation, {}", count(l.period), Human(ns)),
-            format!("{:.4} Hz", 1e9 / ns),
-            Human(l.difference_ns.abs()).to_string(),
-            format!("{:.1} standard deviations", l.z),
-        ]
-    });
-    let rows: Vec<Vec<String>> = rows.into_iter().chain(spikes).chain(locked).collect();
-    (!rows.is_empty()).then(|| {
-        Piece::table(
-            format!("{name}: periodic parts; amplitude: half of peak to peak, were it a sine"),
-            &["period", "frequency", "amplitude", "above the noise"],
-            rows,
-        )
-    })
 }
