@@ -84,9 +84,10 @@ impl TaskAnalysis {
     /// Computes the analysis of a task of a run, except for [`TaskAnalysis::transitions`].
     pub fn new(scan: &TaskScan, task: &TaskRun, run: &RunInfo) -> Self {
         let across_clocks = task.result.as_ref().is_some_and(|r| r.clock_fit.is_some());
+        let (part_due_times, parts) = scan.spans.at_most(PARTS);
         TaskAnalysis {
             measured: MeasuredTask::new(task, &scan.timing, run),
-            over_time: OverTime::from_scan(scan),
+            over_time: OverTime { part_due_times, parts },
             misses: scan.misses(),
             patterns: Patterns::from_scan(scan),
             transitions: None,
@@ -101,44 +102,7 @@ pub struct OverTime {
     /// Due times in a part.
     pub part_due_times: u64,
     /// The parts, from the first activation on; `None` for a part in which nothing ran.
-    pub parts: Vec<Option<Extremes>>,
-}
-
-/// The latencies of a part of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Extremes {
-    /// The smallest, in ns.
-    pub min_ns: i64,
-    /// The largest, in ns.
-    pub max_ns: i64,
-    /// Due times missed.
-    pub missed: u64,
-}
-
-impl Extremes {
-    /// Joins the extremes of several parts; `None` if there are none.
-    pub fn merged(parts: impl IntoIterator<Item = Extremes>) -> Option<Self> {
-        parts.into_iter().reduce(|a, b| Extremes {
-            min_ns: a.min_ns.min(b.min_ns),
-            max_ns: a.max_ns.max(b.max_ns),
-            missed: a.missed + b.missed,
-        })
-    }
-}
-
-impl From<&Span> for Extremes {
-    fn from(span: &Span) -> Self {
-        Extremes { min_ns: span.min_ns, max_ns: span.max_ns, missed: span.missed }
-    }
-}
-
-impl OverTime {
-    fn from_scan(scan: &TaskScan) -> Self {
-        let (length, spans) = scan.spans.all();
-        let joint = spans.len().div_ceil(PARTS).max(1);
-        let part = |part: &[Option<Span>]| Extremes::merged(part.iter().flatten().map(Extremes::from));
-        OverTime { part_due_times: length * joint as u64, parts: spans.chunks(joint).map(part).collect() }
-    }
+    pub parts: Vec<Option<Span>>,
 }
 
 /// Time error (TIE): the latency as a series, over observation times of 1, 2, 4, ... periods.

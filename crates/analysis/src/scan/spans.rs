@@ -7,14 +7,16 @@ use serde::Serialize;
 
 use super::BlockSketch;
 
-/// Latencies of one span.
+/// Latencies of one span. Its JSON has the extremes and the missed due times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Span {
     /// Activations that ran.
+    #[serde(skip)]
     pub count: u64,
     /// Due times missed.
     pub missed: u64,
     /// Sum of the latencies, in ns.
+    #[serde(skip)]
     pub sum_ns: i128,
     /// Smallest latency, in ns.
     pub min_ns: i64,
@@ -148,6 +150,11 @@ impl Spans {
             return (1 << whole.shift, Vec::new());
         };
         (1 << whole.shift, (first..=last).map(|number| whole.spans.get(&number).copied()).collect())
+    }
+
+    /// Returns [`Spans::all`], joined to at most `limit`.
+    pub fn at_most(&self, limit: usize) -> (u64, Vec<Option<Span>>) {
+        Spans { limit, ..self.clone() }.all()
     }
 
     /// Returns spans joined to `wanted` or more of equal length, without empty and partly filled ones. They are less
