@@ -173,7 +173,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Removes the oldest files beyond the limits on age and size: run files of days, then deliveries.
+    /// Removes days' run files beyond the limit on age; beyond that on size the oldest of them, then of deliveries.
     pub fn enforce_retention(&self) {
         let now =
             SystemTime::UNIX_EPOCH + Duration::from_nanos(self.clock.now().utc_ns.max(0).unsigned_abs());

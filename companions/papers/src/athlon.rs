@@ -222,8 +222,8 @@ pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     let mut experiment = Experiment::new(FinishedParts::without_file(), &mut progress, interrupted);
     cells::measure_cells(&mut index, folder, &mut experiment)?;
     drop(progress);
-    let (hog, idle) = measure_idle_and_hog(at, &machine)?;
-    save_results(
+    let (hog, idle) = run_hog(at, &machine)?;
+    save(
         at,
         AthlonReproduction { hog, idle, ..AthlonReproduction::new(machine, index.matrix(), None) },
         index,
@@ -231,11 +231,7 @@ pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
 }
 
 /// Writes the results, with the settings of the cells and the number of those that are left.
-fn save_results(
-    at: &Reproducer<'_>,
-    found: AthlonReproduction,
-    index: MatrixIndex,
-) -> Result<Reproduction, Error> {
+fn save(at: &Reproducer<'_>, found: AthlonReproduction, index: MatrixIndex) -> Result<Reproduction, Error> {
     let (left, duration_ns) = (index.cells_left(), index.duration_ns);
     let found = AthlonReproduction { tasks: index.tasks, duration_ns, left, ..found };
     at.write_results(&found, found.evidence())
@@ -246,10 +242,7 @@ fn hog_load(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
 }
 
 /// Measures idle and with the report's hog; returns the hog's load and the idle share, `None` with one CPU.
-fn measure_idle_and_hog(
-    at: &mut Reproducer<'_>,
-    facts: &SystemFacts,
-) -> Result<(Option<LoadRun>, Option<f64>), Error> {
+fn run_hog(at: &mut Reproducer<'_>, facts: &SystemFacts) -> Result<(Option<LoadRun>, Option<f64>), Error> {
     let mut usable = facts.usable_cpus().iter().collect::<Vec<_>>().into_iter();
     let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok((None, None)) };
     let task =
@@ -326,18 +319,14 @@ pub fn reproduce_in_virtual_time(at: &mut Reproducer<'_>, kernels: &Kernels) -> 
         Some(index) if at.reuse_run_file(&file) => index,
         // Cells of this machine, which took their time.
         Some(_) => return Err(path_in_the_way_error(at.directory)),
-        None => measure_cells_in_guest(at, kernels, &file)?,
+        None => measure_cells(at, kernels, &file)?,
     };
     let machine = Run::open(&file, &Hints::default())?.info().facts_before.clone().unwrap_or_default();
-    save_results(at, AthlonReproduction::new(machine, index.matrix(), Some(TIME_SLICE_NS)), index)
+    save(at, AthlonReproduction::new(machine, index.matrix(), Some(TIME_SLICE_NS)), index)
 }
 
 /// Measures the cells in one boot; writes their index and the guest's run file.
-fn measure_cells_in_guest(
-    at: &mut Reproducer<'_>,
-    kernels: &Kernels,
-    file: &Path,
-) -> Result<MatrixIndex, Error> {
+fn measure_cells(at: &mut Reproducer<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
     let (cpus, isolated) = CPUS;
     let system = System::nearest_to_xenomai(&kernels.systems());
     let system = system.ok_or_else(|| Error::defect("no real-time system"))?;

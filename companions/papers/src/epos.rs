@@ -353,19 +353,15 @@ fn run_listings(compiler: &Compiler) -> Result<Listings, Error> {
     let mended =
         hidden.replace("    // Register the events", "    chron.start();\n    // Register the events");
     Ok(Listings {
-        figure_3: compile_and_simulate(compiler, FIGURE_3, SERVICES + 2)?,
-        figure_4: compile_and_simulate(compiler, FIGURE_4, 13)?,
-        figure_4_named: compile_and_simulate(compiler, &hidden, 13)?,
-        figure_4_mended: compile_and_simulate(compiler, &mended, 13)?,
+        figure_3: simulate_source(compiler, FIGURE_3, SERVICES + 2)?,
+        figure_4: simulate_source(compiler, FIGURE_4, 13)?,
+        figure_4_named: simulate_source(compiler, &hidden, 13)?,
+        figure_4_mended: simulate_source(compiler, &mended, 13)?,
     })
 }
 
 /// Compiles and simulates a program; the lines it prints in these periods, `None` if not compiled.
-fn compile_and_simulate(
-    compiler: &Compiler,
-    source: &str,
-    periods: u32,
-) -> Result<Option<Vec<String>>, Error> {
+fn simulate_source(compiler: &Compiler, source: &str, periods: u32) -> Result<Option<Vec<String>>, Error> {
     let (board, program) = services_program(Strategy::Anchored);
     let firmware = match compile(compiler, source, &program, &board) {
         Ok(firmware) => firmware,

@@ -13,7 +13,7 @@ pub const STRETCHES: usize = 20;
 pub const REPETITIONS: usize = 3;
 
 /// A function that takes a document's values from a run's activations: [`latencies`], [`loop_durations`], [`execution_times`].
-pub type Extractor = fn(&[Activation]) -> Vec<f64>;
+pub type Extract = fn(&[Activation]) -> Vec<f64>;
 
 pub fn latencies(activations: &[Activation]) -> Vec<f64> {
     activations.iter().map(|one| one.latency_ns() as f64).collect()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::loads::{
-    Extractor, LoadFigures, LoadResult, REPETITIONS, SystemResults, TimingSpread, stretch_timings,
+    Extract, LoadFigures, LoadResult, REPETITIONS, SystemResults, TimingSpread, stretch_timings,
 };
 use crate::systems::{DIVIDED, LoadCase, System};
 use crate::words::{boot_without_devices_text, second_boot_text};
@@ -99,7 +99,7 @@ impl Reproducer<'_> {
         systems: &[System],
         loads: &[LoadCase],
         task: &TaskSpec,
-        timing: Extractor,
+        timing: Extract,
     ) -> Result<LoadRuns, Error> {
         let name = |system: &System, case: &LoadCase, repetition: usize| match repetition {
             0 => format!("{}-{}", system.name, case.name),
@@ -143,9 +143,8 @@ impl Reproducer<'_> {
         for system in systems {
             let (mut found, mut firsts) = (Vec::new(), Vec::new());
             for case in loads {
-                let files: Vec<PathBuf> = (0..repetitions)
-                    .map(|repetition| self.run_file(&name(system, case, repetition)))
-                    .collect();
+                let files: Vec<PathBuf> =
+                    (0..repetitions).map(|of| self.run_file(&name(system, case, of))).collect();
                 found.push(load_result(case, &files, timing)?);
                 firsts.extend(files.into_iter().next());
             }
@@ -231,11 +230,7 @@ fn guest_devices(loads: &[LoadCase]) -> Devices {
 }
 
 /// Result of a load from the run files of all its repetitions.
-pub(crate) fn load_result(
-    case: &LoadCase,
-    files: &[PathBuf],
-    timing: Extractor,
-) -> Result<LoadResult, Error> {
+pub(crate) fn load_result(case: &LoadCase, files: &[PathBuf], timing: Extract) -> Result<LoadResult, Error> {
     let (condition, load) = (case.name.into(), case.load.into());
     let mut all = LoadResult { condition, load, ..LoadResult::default() };
     let (mut values, mut executed, mut missed) = (Vec::new(), 0, 0);

@@ -55,7 +55,7 @@ impl ClusterCauses {
 
     /// Evidence on whether the time from interrupt to output is shorter than the processor's time for a wake-up.
     /// Events lengthen the former: only that it is shorter can be told.
-    pub fn service_time_evidence(&self, processor_ns: f64) -> Evidence {
+    pub fn service_evidence(&self, processor_ns: f64) -> Evidence {
         let to_start = MedianInterval::from_values(self.to_start_ns.iter().copied());
         let latest_ns = to_start.and_then(|of| of.interval).map(|(_, high)| high);
         let is_shorter = latest_ns.is_some_and(|ns| ns < processor_ns);
@@ -65,7 +65,7 @@ impl ClusterCauses {
     }
 
     /// Evidence on the paper's statement that code paths make the clusters.
-    pub fn code_path_evidence(&self) -> Evidence {
+    pub fn paths_evidence(&self) -> Evidence {
         let several = self.each.iter().filter(|series| series.lambda.is_some()).count();
         let values =
             json!({ "explained": self.explained_share(), "series": self.each.len(), "several": several });
@@ -180,15 +180,12 @@ impl NistReproduction {
                 let values = json!({ "system": system.system, "ranges": ranges });
                 Evidence::new("hard-jitter", "ranges", values)
             });
-            let clusters = std::iter::once(self.clusters.code_path_evidence());
+            let clusters = std::iter::once(self.clusters.paths_evidence());
             return clusters.chain(load_evidence(&self.loads)).chain(hard).collect();
         };
         let mut all: Vec<Evidence> = torques::evidence().collect();
         all.extend(jitter.evidence());
-        all.extend([
-            self.clusters.code_path_evidence(),
-            self.clusters.service_time_evidence(jitter.service.often_ns),
-        ]);
+        all.extend([self.clusters.paths_evidence(), self.clusters.service_evidence(jitter.service.often_ns)]);
         all.extend(load_evidence(&self.loads));
         all.extend(control.evidence());
         all
@@ -204,7 +201,7 @@ pub fn reproduce(at: &mut Reproducer<'_>) -> Result<Reproduction, Error> {
     let mut systems = at.systems();
     systems.retain(|system| !system.is_ordinary());
     // First the loads: a core that does not run is found at once.
-    let mut loads = measure_and_draw_loads(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
+    let mut loads = run_loads(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
     let clusters = measure_clusters(at, &systems)?;
     let mut machine = None;
     if on_machine {
@@ -257,11 +254,7 @@ fn measure_clusters(at: &mut Reproducer<'_>, systems: &[System]) -> Result<Clust
 }
 
 /// Measures these systems under all loads and draws their histograms; the first two are figures 3a and 3b.
-fn measure_and_draw_loads(
-    at: &mut Reproducer<'_>,
-    systems: &[System],
-    loads: &[LoadCase],
-) -> Result<LoadFigures, Error> {
+fn run_loads(at: &mut Reproducer<'_>, systems: &[System], loads: &[LoadCase]) -> Result<LoadFigures, Error> {
     let LoadRuns { figures, mut runs } = at.measure_loads(systems, loads, &nist_task(), latencies)?;
     runs.iter_mut().for_each(|runs| runs.truncate(CONDITIONS.len()));
     for ((number, system), runs) in systems.iter().enumerate().zip(&runs) {
@@ -341,9 +334,9 @@ mod tests {
             let found = ClusterCauses { each, ..ClusterCauses::default() };
             let statements = Paper::Nist.statements();
             let statement = statements.iter().find(|of| of.name == "code-paths").unwrap();
-            assert_eq!(found.service_time_evidence(5e3).values["processor"], 5e3);
+            assert_eq!(found.service_evidence(5e3).values["processor"], 5e3);
             (
-                statement.verdict(&found.code_path_evidence()),
+                statement.verdict(&found.paths_evidence()),
                 found.median_series().and_then(|series| series.lambda),
             )
         };

@@ -86,17 +86,12 @@ pub fn measure(at: &Reproducer<'_>, loads: &LoadFigures, load: &str) -> Result<N
 }
 
 /// Row of a computer: its jitter, the motor torque this takes, and the cost of its record for a servo loop.
-fn control_row<R: Record + ?Sized>(name: String, jitter_ns: i64, record: &R) -> Result<ControlRow, Error> {
+fn control_row<R: Record + ?Sized>(computer: String, jitter_ns: i64, run: &R) -> Result<ControlRow, Error> {
     let plant: Plant = catalog::known_device("dc-servo")?;
-    let evaluation = SingleTaskLoop::new(plant, PERIOD_NS).evaluate(record)?;
+    let evaluation = SingleTaskLoop::new(plant, PERIOD_NS).evaluate(run)?;
     let motor = printed_motors().into_iter().next();
     let torque = motor.map_or(0.0, |motor| motor.torque_percent(jitter_ns as f64 * 1e-9) / 100.0);
-    Ok(ControlRow {
-        computer: name,
-        jitter_ns: jitter_ns as f64,
-        torque,
-        loop_cost: evaluation.loss().jitter,
-    })
+    Ok(ControlRow { computer, jitter_ns: jitter_ns as f64, torque, loop_cost: evaluation.loss().jitter })
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ const PAIRS: usize = 10;
 const SERIES_PER_BLOCK: usize = 10;
 
 /// Deviations of the first `samples` starts from the line fitted to them.
-fn deviations_from_line(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
+fn line_deviations(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
     Deviations::from_series(&series[..samples.min(series.len())]).ok_or_else(too_few_activations_error)
 }
 
@@ -155,10 +155,8 @@ pub fn measure(at: &mut Reproducer<'_>) -> Result<NistJitter, Error> {
     bench.begin_step(TrialStep::NistSeries);
     let short = bench.measure_whole_block(&plain, PERIOD_NS * SHORT as i64)?;
     let long = [bench.measure_whole_block(&plain, duration_ns.max(3 * PERIOD_NS))?];
-    let (first, second) = (
-        deviations_from_line(&short.activations, SHORT)?,
-        deviations_from_line(&long[0].activations, usize::MAX)?,
-    );
+    let (first, second) =
+        (line_deviations(&short.activations, SHORT)?, line_deviations(&long[0].activations, usize::MAX)?);
 
     bench.begin_step(TrialStep::NistCalls);
     let early_calls = early_calls::measure_early_calls(&plain, PRINTED_EVERY_NS)?;

@@ -104,18 +104,14 @@ pub fn reproduce_in_virtual_time(at: &mut Reproducer<'_>, kernels: &Kernels) -> 
         Strategy::ALL.into_iter().map(|strategy| delays::measure(strategy, &compiler)).collect();
     let mut all = delays_from_avr(&avr?);
     for parameters in LINUX {
-        all.push(measure_linux_delays(at, kernels, parameters)?);
+        all.push(run_delays(at, kernels, parameters)?);
     }
     let found = ManagedDelays(all);
     at.write_results(&found, delay_evidence(&found.0))
 }
 
 /// Boots the ordinary kernel with these parameters; returns how long its delays took.
-fn measure_linux_delays(
-    at: &mut Reproducer<'_>,
-    kernels: &Kernels,
-    parameters: &str,
-) -> Result<ManagedDelay, Error> {
+fn run_delays(at: &mut Reproducer<'_>, kernels: &Kernels, parameters: &str) -> Result<ManagedDelay, Error> {
     let machine =
         Machine { parameters: parameters.split(' ').map(String::from).collect(), ..Machine::default() };
     let measured = at.boot(parameters, &kernels.ordinary, machine, guest_steps(), &[])?;

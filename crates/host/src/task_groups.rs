@@ -144,10 +144,10 @@ fn quota_folders(mounts: &str, groups: &str) -> Vec<PathBuf> {
 
 /// Reads the throttling counters of a `cpu.stat`, version 1 or 2; missing ones are 0.
 fn read_quota_count(counters: &Path) -> QuotaCount {
-    parse_quota_count(&fs::read_to_string(counters).unwrap_or_default())
+    parse_throttling(&fs::read_to_string(counters).unwrap_or_default())
 }
 
-fn parse_quota_count(text: &str) -> QuotaCount {
+fn parse_throttling(text: &str) -> QuotaCount {
     let number = |key: &str| -> Option<u64> {
         text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
     };
@@ -168,8 +168,8 @@ mod tests {
         let new = "usage_usec 5\nnr_periods 336\nnr_throttled 330\nthrottled_usec 26000\nnr_bursts 0\n";
         let old = "nr_periods 336\nnr_throttled 330\nthrottled_time 26000000\n";
         let counted = QuotaCount { periods: 336, throttled: 330, ns: 26_000_000 };
-        assert_eq!([new, old].map(parse_quota_count), [counted; 2]);
-        assert_eq!(parse_quota_count(""), QuotaCount::default());
+        assert_eq!([new, old].map(parse_throttling), [counted; 2]);
+        assert_eq!(parse_throttling(""), QuotaCount::default());
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// Writes the special register that MSR names by this number; the instruction is over by then.
+    /// Writes the special register that MSR names by this number; for calls behind the instruction.
     pub(super) fn write_special_register(&mut self, which: u16, value: u32) {
         match which {
             0..=3 => self.set_flags(value),

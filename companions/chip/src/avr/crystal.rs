@@ -79,7 +79,7 @@ impl<Reg: Copy + PartialEq> RegisterSynchroniser<Reg> {
         self.raised = Some((id, edges_until(wall, clock)));
     }
 
-    /// Begins a sleep that stops the registers' clock; returns the interrupt that ends it at once, if any:
+    /// Begins a sleep, over which the counter reads as `count`; returns the interrupt that ends it at once, if any:
     /// "If re-entering sleep mode within the TOSC1 cycle, the interrupt will immediately occur".
     pub fn begin_sleep(&mut self, count: u8, clock: &Clock) -> Option<SourceId> {
         self.asleep = true;

@@ -265,6 +265,7 @@ fn shape_gate(fit: &Gpd, excesses: &[f64]) -> Gate {
     }
 }
 
+/// Condition on the goodness of fit where no tail could be fitted: it fails.
 fn no_fit_gate() -> Gate {
     Condition::GoodnessOfFit { latencies: None }.gate_with_limit(f64::INFINITY, 0.0)
 }

@@ -158,8 +158,8 @@ fn is_chance_scatter(variance: f64, observed: f64, parts: f64) -> bool {
     variance <= observed * (1.0 + 2.0 * (2.0 / parts).sqrt())
 }
 
-/// Returns how many independent breaches are as much evidence; 0 if long parts depend on the previous one. Parts longer
-/// than the run allows would then scatter more.
+/// Returns how many independent breaches are as much evidence as those observed; 0 if long parts depend on the previous
+/// one: parts longer than the run allows would then scatter more.
 fn effective_breaches(joined: &[f64], variance: f64, observed: f64) -> f64 {
     let depends = |(parts, beyond): &(Range<usize>, f64)| {
         let first = || autocorrelation(joined, 1).get(1).copied().unwrap_or(0.0);

@@ -81,7 +81,7 @@ impl PooledTTest {
     }
 }
 
-/// Returns the range of the differences between values and base, if all lie on one side and are as many.
+/// Returns the range of all differences value - base; `None` unless all have one sign and both are equally many.
 fn separated_range(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
     let ends = |of: &[f64]| {
         of.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {

@@ -103,6 +103,24 @@ fn a_file_is_read_in_one_sitting() {
     assert!(long.is_empty(), "{long:#?}");
 }
 
+fn architecture() -> String {
+    fs::read_to_string(source::rooms()[0].join("../../ARCHITECTURE.md")).unwrap()
+}
+
+#[test]
+fn sources_that_the_architecture_names_exist() {
+    let sources: Vec<String> = products().into_iter().map(|source| format!("/{}", source.path)).collect();
+    let text = architecture();
+    let named = text.split('`').skip(1).step_by(2);
+    let named: Vec<&str> = named
+        .filter(|name| (name.contains("src/") || name.ends_with(".rs")) && !name.contains("tests"))
+        .collect();
+    assert!(named.len() > 50, "{named:#?}");
+    let is_there = |name: &str| sources.iter().any(|path| path.contains(&format!("/{name}")));
+    let missing: Vec<&str> = named.into_iter().filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:#?}");
+}
+
 /// Lines that a room may differ from the budget table before that has to be renewed.
 const STALE: usize = 100;
 
@@ -117,8 +135,7 @@ fn the_budget_table_says_how_large_the_rooms_are() {
     let total = rooms.values().sum::<usize>();
     rooms.insert("all".into(), total);
     rooms.iter().for_each(|(room, lines)| println!("{room:10} {lines:7}"));
-    let architecture = source::rooms()[0].join("../../ARCHITECTURE.md");
-    let text = fs::read_to_string(architecture).unwrap();
+    let text = architecture();
     let table = text.split("\n## Budget\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let row = |line: &str| {
         let mut cells = line.strip_prefix("| `")?.split('|').map(|cell| cell.trim().trim_matches('`'));

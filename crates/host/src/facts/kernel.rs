@@ -191,6 +191,7 @@ fn timer_resolution_ns(root: &Root) -> Option<u64> {
         .ok()
 }
 
+/// Reads the limit on real time, timer migration, NUMA balancing and lockup detectors from `/proc/sys/kernel`.
 pub(super) fn read_scheduler(root: &Root) -> Scheduler {
     const K: &str = "proc/sys/kernel";
     Scheduler {

@@ -32,7 +32,7 @@ impl Root {
         Root(PathBuf::from("/"))
     }
 
-    /// Copy of a machine's tree in a folder.
+    /// Root of a machine's tree that was copied into a folder before; reads nothing yet.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Root(folder.into())
     }

@@ -68,6 +68,7 @@ pub(super) fn priority_steps(context: &KnobContext<'_>) -> Applicability {
     Applicability::AlreadySet
 }
 
+/// Waits by timerfd instead of nanosleep, or the other way round.
 pub(super) fn wake_up_steps(context: &KnobContext<'_>) -> Applicability {
     let other = match context.task.wake {
         WakeMethod::Nanosleep => WakeMethod::Timerfd,

@@ -75,7 +75,7 @@ impl NetworkLoad {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let stream = TcpStream::connect(listener.local_addr()?)?;
         let (arriving, _) = listener.accept()?;
-        spawn_stream_counter(arriving, received.clone())?;
+        spawn_byte_counter(arriving, received.clone())?;
         let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.connect(sink.local_addr()?)?;
@@ -99,7 +99,7 @@ impl NetworkLoad {
         any.set_port(0);
         let socket = UdpSocket::bind(any)?;
         socket.connect(address)?;
-        spawn_stream_counter(stream.try_clone()?, received.clone())?;
+        spawn_byte_counter(stream.try_clone()?, received.clone())?;
         Self::new(stream, socket, received, true)
     }
 
@@ -114,7 +114,8 @@ impl NetworkLoad {
     }
 }
 
-fn spawn_stream_counter(mut arriving: TcpStream, count: Arc<AtomicU64>) -> io::Result<()> {
+/// Counts the bytes that arrive, on a thread of its own, until the stream ends.
+fn spawn_byte_counter(mut arriving: TcpStream, count: Arc<AtomicU64>) -> io::Result<()> {
     thread::Builder::new().spawn(move || {
         let mut block = vec![0; STREAM_BLOCK];
         while let Ok(n @ 1..) = arriving.read(&mut block) {
@@ -174,7 +175,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut network = NetworkLoad::connect(&listener.local_addr().unwrap().to_string()).unwrap();
         let (arriving, _) = listener.accept().unwrap();
-        spawn_stream_counter(arriving, Arc::default()).unwrap();
+        spawn_byte_counter(arriving, Arc::default()).unwrap();
         assert!(network.step().unwrap() >= STREAM_BLOCK as u64);
         drop(listener);
         let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();

@@ -165,11 +165,11 @@ fn above_histogram_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
         let [first, here] = compared.runs.as_slice() else { return None };
         let shares =
             [(above.first, first.count), (above.here, here.count)].map(|(k, n)| k as f64 / n.max(1) as f64);
-        Some(((shares[1] - shares[0]).abs(), *task, above, first, here))
+        Some((shares[1] - shares[0], *task, above, first, here))
     });
     let mut found: Vec<_> = found.collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (_, task, above, first, here) = *found.first()?;
+    found.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+    let (more, task, above, first, here) = *found.first()?;
     let others = match found.len() - 1 {
         0 => String::new(),
         others => format!("; so it is in {}", plural(others as u64, "other task")),
@@ -177,11 +177,7 @@ fn above_histogram_sentence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     Some(format!(
         "{} than chance explains, if its starts are independent of each other: above the histogram, at {} or more, lie {} of \
          {} latencies of {task} in {}, {} of {} in {}{others}.",
-        if above.here as f64 / here.count as f64 > above.first as f64 / first.count as f64 {
-            "MORE LATE"
-        } else {
-            "FEWER LATE"
-        },
+        if more > 0.0 { "MORE LATE" } else { "FEWER LATE" },
         time(above.from_ns as f64),
         count(above.here),
         count(here.count),

@@ -149,7 +149,7 @@ pub(super) fn joint_caption(quantity: Quantity, tasks: &[(Task<'_>, Distribution
     format!("{}{all}. {}.", quantity::name(quantity), each.join("; "))
 }
 
-/// Loads that began during the run, and when; a load that ran from the beginning is not among them.
+/// Loads that began during the run, and when in ns; a load that ran from the beginning is not among them.
 pub(super) fn load_starts(info: &RunInfo) -> Vec<(f64, String)> {
     let length_ns = info.duration_ns.or(info.measured_ns()).unwrap_or(0);
     let specs = info.load.specs().unwrap_or_default().iter();

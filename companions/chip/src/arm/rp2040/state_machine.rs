@@ -228,7 +228,7 @@ impl StateMachine {
         delay
     }
 
-    /// With autopull, refills an empty output register during every instruction but OUT (3.5.4).
+    /// With autopull, refills an output register at its threshold during every instruction but OUT and PULL (3.5.4).
     fn autopull(&mut self, word: u16) {
         let is_pull = word & 0xe080 == 0x8080;
         if self.shift & 1 << 17 != 0
