@@ -24,7 +24,7 @@ use crate::run::task_line;
 use crate::run_view::PageRun;
 use crate::section::{Cell, Piece, Section};
 use crate::summary;
-use crate::words::{count, list_some};
+use crate::words::{count, list_some, plural};
 
 /// Rows of a table at most: a screen.
 const ROWS: usize = 20;
@@ -223,16 +223,18 @@ pub(crate) fn periodic_part_pieces(
         vec![
             Cell::Text(line_name(line, task_period_ns, run)),
             time_cell(line.uncertainty * period_ns),
-            Cell::Text(format!("{:.4} Hz", 1e9 / (line.period * period_ns))),
             time_cell(line.amplitude),
             Cell::Text(format!("{:.0} times", line.over_floor)),
             Cell::Text(probability_text(line.p)),
+            Cell::Text(format!("{:.4} Hz", 1e9 / (line.period * period_ns))),
         ]
     };
     let lines = section.lines.iter().chain(&section.slow_lines);
     let rows: Vec<_> = lines.take(ROWS).map(row).collect();
-    let caption = format!("{title} ({} segments of {} activations)", spectrum.segments, spectrum.segment);
-    let header = ["period", "+-", "frequency", "amplitude", "above the noise", "p"];
+    let segments = plural(spectrum.segments as u64, "segment");
+    let caption = format!("{title} ({segments} of {} activations)", spectrum.segment);
+    // On a narrow terminal the last column goes.
+    let header = ["period", "+-", "amplitude", "over noise", "p", "frequency"];
     let mut pieces = vec![if rows.is_empty() {
         Piece::text(format!("{caption}: no line stands out of the noise."))
     } else {
