@@ -48,7 +48,7 @@ pub const KINDS: [Kind; 6] = [
 pub const DEPENDENT: Kind =
     Kind { name: "dependent, 0.6, weekends 6 % faster", rho: 0.6, weekend: -0.06, ..PLAIN };
 
-/// Simulates a machine's values day by day, with a restart every so many days, and a change from a day on.
+/// Simulates a machine's values day by day, with a restart after a number of days, and a change from one day on.
 pub fn simulated_series(
     random: &mut Random,
     kind: Kind,

@@ -267,7 +267,7 @@ fn measure_work(at: &mut Reproducer<'_>) -> Result<Vec<WorkTime>, Error> {
     Ok(DIVISIONS.into_iter().zip(times).map(|(divisions, times)| WorkTime::new(divisions, times)).collect())
 }
 
-/// What a system's timing under the larger load costs the control of the robot.
+/// Cost of a system's timing under the larger load to the control of the robot.
 /// On this machine a run that is long enough is measured for it.
 fn judge_control(at: &mut Reproducer<'_>, system: &System) -> Result<ControlCost, Error> {
     let (name, [.., most]) = (system.name, &LOADS);

@@ -271,17 +271,18 @@ fn cpus(task: &TaskRun) -> CpuSet {
 }
 
 fn add_recording_caveats(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
-    let records = summary.dropped.at_least().filter(|records| *records > 0);
-    all.extend(uncounted_losses_caveat(task).or(records.map(|records| Caveat::Dropped { records })));
+    all.extend(lost_records_caveat(task, summary.dropped.at_least()));
     if task.result.is_none() {
         all.push(Caveat::NotClosed);
     }
 }
 
-/// Returns the caveat that records were lost that no counter includes, if so.
-fn uncounted_losses_caveat(task: &TaskRun) -> Option<Caveat> {
-    let result = task.result.as_ref().filter(|_| !task.knows(Gap::Unseen))?;
-    Some(Caveat::Unseen { records: result.dropped })
+/// Returns the caveat of this many lost records, by whether a counter includes them; `None` if there are none.
+fn lost_records_caveat(task: &TaskRun, records: Option<u64>) -> Option<Caveat> {
+    match &task.result {
+        Some(result) if !task.knows(Gap::Unseen) => Some(Caveat::Unseen { records: result.dropped }),
+        _ => records.filter(|records| *records > 0).map(|records| Caveat::Dropped { records }),
+    }
 }
 
 fn add_stop_caveats(run: &RunInfo, all: &mut Vec<Caveat>) {
@@ -342,9 +343,8 @@ fn machine_change_caveats(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item =
 /// Returns the machine changes and lost records that forbid conclusions from a task's run about a longer one.
 #[must_use]
 pub fn machine_events(run: &RunInfo, task: &TaskRun) -> Vec<Caveat> {
-    let records = task.result.as_ref().map(|result| result.dropped).filter(|records| *records > 0);
-    let lost = uncounted_losses_caveat(task).or(records.map(|records| Caveat::Dropped { records }));
-    machine_change_caveats(run, task).chain(lost).collect()
+    let records = task.result.as_ref().map(|result| result.dropped);
+    machine_change_caveats(run, task).chain(lost_records_caveat(task, records)).collect()
 }
 
 /// Returns the caveat of the run's length: the rate of events that it would have shown with 95 % probability. An event

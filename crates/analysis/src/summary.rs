@@ -142,14 +142,14 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// True if its source lacks this property.
-    pub(crate) fn lacks(&self, gap: Gap) -> bool {
-        self.unknown.contains(&gap)
+    /// True if its source states this property.
+    pub fn knows(&self, gap: Gap) -> bool {
+        !self.unknown.contains(&gap)
     }
 
     /// True if records were or may have been lost.
     pub(crate) fn has_lost_records(&self) -> bool {
-        self.lacks(Gap::Unseen) || self.dropped.at_least().is_some_and(|records| records > 0)
+        !self.knows(Gap::Unseen) || self.dropped.at_least().is_some_and(|records| records > 0)
     }
 
     /// Creates the summary of a task from its description and its counted activations.

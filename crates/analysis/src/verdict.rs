@@ -255,11 +255,11 @@ fn severity(outcome: &PurposeOutcome) -> (Fitness, Option<i64>) {
 
 /// Judges the tasks whose period tests a purpose: of several the worst one decides.
 fn judge_worst(purpose: &Purpose, run: &RunInfo, tasks: &[TaskFigures<'_>]) -> PurposeOutcome {
-    let known = |task: &&TaskFigures<'_>| !task.summary.unknown.contains(&Gap::Period);
+    let known = |task: &&TaskFigures<'_>| task.summary.knows(Gap::Period);
     let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
     fitting.map(|task| judge_task(purpose.limits, run, task)).max_by_key(severity).unwrap_or_else(|| {
         let unknown = tasks.iter().any(|task| !known(&task));
-        let periodic = tasks.iter().any(|task| !task.summary.unknown.contains(&Gap::Grid));
+        let periodic = tasks.iter().any(|task| task.summary.knows(Gap::Grid));
         let gap = if periodic { Gap::Period } else { Gap::Grid };
         Err((if unknown { Untested::Gap { gap } } else { Untested::Period }, None))
     })
@@ -268,7 +268,7 @@ fn judge_worst(purpose: &Purpose, run: &RunInfo, tasks: &[TaskFigures<'_>]) -> P
 /// Judges a task by limits: the fitness and the deciding figure, or why it is undecided.
 fn judge_task(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> PurposeOutcome {
     let TaskFigures { number, summary, clocks } = *task;
-    if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| summary.unknown.contains(gap)) {
+    if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| !summary.knows(*gap)) {
         return Err((Untested::Gap { gap }, None));
     }
     let granted = run.tasks.get(number).and_then(|task| task.granted.as_ref());
@@ -283,13 +283,13 @@ fn judge_task(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> Purpos
         let fitness = limit.fitness_of(measured);
         let at_most = limit.measure == Measure::Interval && summary.period_error.max_ns.is_none();
         let each = fitness != Fitness::Unfit && limit.measure != Measure::PeriodDeviation;
-        let counted = !summary.unknown.contains(&Gap::Count);
+        let counted = summary.knows(Gap::Count);
         let open_share = (each && counted).then(|| share_left_open(ran));
         (fitness, DecidingFigure { task: summary.task.clone(), measured, at_most, open_share, limit })
     };
-    let too_short = match summary.unknown.contains(&Gap::Count) {
-        true => Untested::Gap { gap: Gap::Count },
-        false => Untested::Length { activations: activations_needed() },
+    let too_short = match summary.knows(Gap::Count) {
+        true => Untested::Length { activations: activations_needed() },
+        false => Untested::Gap { gap: Gap::Count },
     };
     let worst = found
         .clone()
@@ -331,28 +331,31 @@ fn gap_behind(measure: Measure) -> Gap {
 /// Returns the measured value of a quantity, as far as it is known.
 fn measured_value(measure: Measure, summary: &Summary) -> Known<i64> {
     let (errors, latency) = (&summary.period_error, &summary.latency);
+    let bounded = |at_least: i64, at_most: Option<i64>| match at_most {
+        Some(at_most) if at_most == at_least => Known::Exactly(at_least),
+        Some(at_most) => Known::Between { at_least, at_most },
+        None => Known::AtLeast { at_least },
+    };
+    let knows_extremes = summary.knows(Gap::Unseen);
+    let recorded = |value: i64| bounded(value, knows_extremes.then_some(value));
     // The difference of the largest and the smallest latency bounds the error of an interval.
     let range_ns = latency.min_ns.zip(latency.max_ns).map(|(min, max)| max.saturating_sub(min));
-    let seen = |value: i64| {
-        if summary.lacks(Gap::Unseen) { Known::AtLeast { at_least: value } } else { Known::Exactly(value) }
-    };
     match measure {
         Measure::Interval => match errors.min_ns.zip(errors.max_ns) {
             Some((min, max)) => {
                 let largest = min.saturating_abs().max(max.saturating_abs());
-                match range_ns.filter(|_| summary.missed == Known::Exactly(0)) {
-                    _ if !summary.has_lost_records() => Known::Exactly(largest),
-                    Some(range) if !summary.lacks(Gap::Unseen) => {
-                        Known::Between { at_least: largest, at_most: largest.max(range) }
-                    }
-                    _ => Known::AtLeast { at_least: largest },
-                }
+                let is_bounded = knows_extremes && summary.missed == Known::Exactly(0);
+                let at_most = match summary.has_lost_records() {
+                    false => Some(largest),
+                    true => range_ns.filter(|_| is_bounded).map(|range| range.max(largest)),
+                };
+                bounded(largest, at_most)
             }
-            None => range_ns.map_or(Known::Unknown, seen),
+            None => range_ns.map_or(Known::Unknown, recorded),
         },
         // An activation that was early on purpose has no latency.
-        Measure::Latency => latency.max_ns.map_or(Known::Unknown, |max| seen(max.max(0))),
-        Measure::PeriodDeviation => errors.sd_ns.map_or(Known::Unknown, |sd| seen(sd.round() as i64)),
+        Measure::Latency => latency.max_ns.map_or(Known::Unknown, |max| recorded(max.max(0))),
+        Measure::PeriodDeviation => errors.sd_ns.map_or(Known::Unknown, |sd| recorded(sd.round() as i64)),
         Measure::Missed => summary.missed.map(|missed| i64::try_from(missed).unwrap_or(i64::MAX)),
     }
 }

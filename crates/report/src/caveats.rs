@@ -13,13 +13,13 @@ pub fn task_statement(s: &Summary, measured_ns: Option<i64>) -> String {
     if s.latency.count == 0 {
         return missing_latencies_statement(s);
     }
-    if s.unknown.contains(&Gap::Grid) {
+    if !s.knows(Gap::Grid) {
         return values_statement(s);
     }
     // A miss that is not counted takes time too.
     let least = if s.missed.exactly().is_some() { "" } else { "at least " };
     let during = measured_ns
-        .filter(|_| !s.unknown.contains(&Gap::Period) && !s.unknown.contains(&Gap::Count))
+        .filter(|_| s.knows(Gap::Period) && s.knows(Gap::Count))
         .map_or(String::new(), |ns| format!(" in {least}{}", human(ns)));
     let mut text = match (s.executed.exactly(), s.missed.exactly()) {
         (Some(1), Some(0)) => format!("Task {} served its only due time{during}", s.task),
@@ -73,7 +73,7 @@ fn missing_latencies_statement(s: &Summary) -> String {
             s.task,
             time(shortest.saturating_neg().max(0) as f64),
             time(longest.max(0) as f64),
-            if s.unknown.contains(&Gap::Period) {
+            if !s.knows(Gap::Period) {
                 format!("the {} that are assumed", exact_time(s.period_ns))
             } else {
                 format!("the {} asked for", exact_time(s.period_ns))
@@ -95,11 +95,11 @@ fn worst_start_text(s: &Summary, worst_ns: i64) -> String {
     let of_period = worst_ns as f64 / s.period_ns as f64;
     let (late, period) = (time(worst_ns as f64), exact_time(s.period_ns));
     match worst_ns {
-        _ if s.unknown.contains(&Gap::Phase) => {
+        _ if !s.knows(Gap::Phase) => {
             format!("; at worst it started {late} later on its grid than at its earliest")
         }
         ..=0 => format!("; {}", never_late_text(s, worst_ns)),
-        _ if s.unknown.contains(&Gap::Period) => format!("; at worst it started {late} late"),
+        _ if !s.knows(Gap::Period) => format!("; at worst it started {late} late"),
         _ if of_period >= 1.0 => {
             format!("; at worst it started {late} late, {of_period:.1} times its period of {period}")
         }

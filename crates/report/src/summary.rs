@@ -107,7 +107,7 @@ pub(crate) fn main_tables(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&M
         sorted.reverse();
         sorted.truncate(SHOWN_TASKS);
     }
-    let known = sorted.iter().filter(|(_, task)| !task.summary.unknown.contains(&Gap::Unit));
+    let known = sorted.iter().filter(|(_, task)| task.summary.knows(Gap::Unit));
     let rows = known.flat_map(|(spec, task)| {
         let summary = &task.summary;
         let label = name_with_cpu(spec, tasks.len() >= MANY_TASKS);
@@ -146,8 +146,7 @@ fn best_and_worst_note(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
     let kind = |task: &TaskRun| task.spec.name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let (worst, of_worst) = sorted.last()?;
     let (best, of_best) = sorted.iter().find(|(task, _)| kind(task) == kind(worst))?;
-    let is_sure =
-        sorted.iter().all(|(_, of)| Gap::EVERYTHING.iter().all(|gap| !of.summary.unknown.contains(gap)));
+    let is_sure = sorted.iter().all(|(_, of)| Gap::EVERYTHING.iter().all(|gap| of.summary.knows(*gap)));
     let named = |task: &TaskRun, of: &MeasuredTask| {
         Some(format!("{}, {}", name_with_cpu(task, true), time(worst_ns(&of.summary)? as f64)))
     };
@@ -291,7 +290,7 @@ fn figure_row(name: String, figures: &Statistics, summary: &Summary, all: bool) 
     if all {
         cells.extend([figures.mean_ns, figures.sd_ns].map(|ns| Cell::optional(ns, Cell::time)));
     }
-    let is_counted = !summary.unknown.contains(&Gap::Count);
+    let is_counted = summary.knows(Gap::Count);
     let is_supported = |p: Percentile| !is_counted || figures.count / p.one_in >= MIN_BEYOND;
     let percentiles = figures.percentiles().filter(|(p, _)| all || p.one_in <= RAREST_ONE_IN);
     cells
@@ -327,7 +326,7 @@ pub(crate) fn histogram_pieces(tasks: &[&MeasuredTask]) -> Vec<Piece> {
 }
 
 fn has_shape(task: &MeasuredTask) -> bool {
-    task.latency_histogram().has_shape() && !task.summary.unknown.contains(&Gap::Unit)
+    task.latency_histogram().has_shape() && task.summary.knows(Gap::Unit)
 }
 
 /// Histogram of a task's latencies; `None` if their distribution or unit is unknown.
@@ -336,7 +335,7 @@ fn histogram_piece(task: &MeasuredTask, height: u32) -> Option<Piece> {
     if !has_shape(task) {
         return None;
     }
-    let values = if task.summary.unknown.contains(&Gap::Grid) { "values" } else { "wake-ups" };
+    let values = if task.summary.knows(Gap::Grid) { "wake-ups" } else { "values" };
     let [low_ns, high_ns] = [latency.min_ns(), latency.max_ns()].map(|ns| ns.unwrap_or(0));
     Some(Piece::Figure(Chart {
         name: "histogram".into(),

@@ -141,7 +141,12 @@ impl Spans {
 
     /// Returns the spans' length in due times, and all of them from the first to the last; `None` where nothing ran.
     pub fn all(&self) -> (u64, Vec<Option<Span>>) {
-        let mut whole = self.clone();
+        self.at_most(self.limit)
+    }
+
+    /// Returns [`Spans::all`], joined to at most `limit`.
+    pub fn at_most(&self, limit: usize) -> (u64, Vec<Option<Span>>) {
+        let mut whole = Spans { limit, ..self.clone() };
         whole.store_span();
         whole.shrink();
         let (Some((&first, _)), Some((&last, _))) =
@@ -150,11 +155,6 @@ impl Spans {
             return (1 << whole.shift, Vec::new());
         };
         (1 << whole.shift, (first..=last).map(|number| whole.spans.get(&number).copied()).collect())
-    }
-
-    /// Returns [`Spans::all`], joined to at most `limit`.
-    pub fn at_most(&self, limit: usize) -> (u64, Vec<Option<Span>>) {
-        Spans { limit, ..self.clone() }.all()
     }
 
     /// Returns spans joined to `wanted` or more of equal length, without empty and partly filled ones. They are less

@@ -101,8 +101,10 @@ impl MultiTaskLoop {
         // A job that another plant's task delays is late, too.
         let is_late = !is_one || timing.worst_response_ns >= self.period_ns();
         let redesign = wishes.redesign && self.tasks.iter().all(|task| task.loops.is_empty());
+        let verdict = plant_verdict(evaluation, &late.collect::<Vec<_>>(), margin, &misses, &responses);
+        let has_lost_extremes = sources.iter().any(JobSource::has_lost_extremes);
         Ok(LoopAssessment {
-            verdict: plant_verdict(evaluation, &late.collect::<Vec<_>>(), margin, &misses, &responses),
+            verdict: if has_lost_extremes { verdict.with_lost_records() } else { verdict },
             evaluation: evaluation.clone(),
             actions: self.overrun_costs(evaluation, is_late, under)?,
             misses_seen,

@@ -26,6 +26,11 @@ pub(super) trait JobSource {
 
     /// Largest time by which a job starts before its due time, in ns.
     fn max_early_ns(&self) -> i64;
+
+    /// True if lost records may have held the worst jobs.
+    fn has_lost_extremes(&self) -> bool {
+        false
+    }
 }
 
 /// Rows that are read at once: as many as a run file keeps together.
@@ -93,6 +98,10 @@ impl<R: Record + ?Sized> JobSource for RecordedJobs<'_, R> {
 
     fn max_early_ns(&self) -> i64 {
         -self.record.least_latency_ns()
+    }
+
+    fn has_lost_extremes(&self) -> bool {
+        self.record.has_lost_extremes()
     }
 }
 

@@ -29,12 +29,7 @@ impl MultiTaskLoop {
         wishes: &AssessmentOptions,
     ) -> Result<(LoopAssessment, Vec<TaskSummary>), Error> {
         let sources = self.recorded_sources(records);
-        let under = |policy| self.replayed_sources(&sources, policy);
-        let (mut assessment, tasks) = self.assess_jobs(&sources, under, wishes)?;
-        if records.iter().any(|record| record.has_lost_extremes()) {
-            assessment.verdict = assessment.verdict.with_lost_records();
-        }
-        Ok((assessment, tasks))
+        self.assess_jobs(&sources, |policy| self.replayed_sources(&sources, policy), wishes)
     }
 
     pub(super) fn recorded_sources<'a, R: Record + ?Sized>(

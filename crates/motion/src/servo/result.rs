@@ -158,13 +158,9 @@ impl LoopUnderRun {
         let under = |late| multi_task.replayed_sources(&sources, late);
         let window =
             record.rows(worst_row.saturating_sub(WINDOW / 2)..worst_row.saturating_add(WINDOW / 2))?;
-        let mut assessment = multi_task.assess(&found, &sources, under, wishes, &facts)?;
-        if record.has_lost_extremes() {
-            assessment.verdict = assessment.verdict.with_lost_records();
-        }
         let judged = LoopUnderRun {
             run,
-            assessment,
+            assessment: multi_task.assess(&found, &sources, under, wishes, &facts)?,
             remedies: question.remedies(&found.cycles, &window, &found.evaluation)?,
             velocity: *velocity,
         };

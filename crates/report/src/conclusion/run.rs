@@ -172,14 +172,14 @@ fn first_remedy(remedy: &str) -> &str {
 /// Sentence with the worst latency, or else the worst interval, of a run without a decision.
 fn undecided_number<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> String {
     let (summaries, without_unit): (Vec<&Summary>, Vec<&Summary>) =
-        summaries.partition(|summary| !summary.unknown.contains(&Gap::Unit));
+        summaries.partition(|summary| summary.knows(Gap::Unit));
     if summaries.is_empty() && !without_unit.is_empty() {
         return "How late it was is not known: the unit of the values is not.".into();
     }
     let latencies = summaries.iter().filter_map(|summary| Some((summary.latency.max_ns?, summary)));
     if let Some((ns, summary)) = latencies.max_by_key(|(ns, _)| *ns) {
         let (task, worst) = (&summary.task, time(ns as f64));
-        if summary.unknown.contains(&Gap::Figures) {
+        if !summary.knows(Gap::Figures) {
             // Another figure of the same output is larger.
             return format!("The longest value of {task} is {worst} at least.");
         }
@@ -193,9 +193,9 @@ fn undecided_number<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summa
                 exact_time(above_ns)
             );
         }
-        return match summary.unknown.contains(&Gap::Grid) {
-            true => format!("The longest value of {task} is {worst}."),
-            false => format!("{task} started up to {worst} late."),
+        return match summary.knows(Gap::Grid) {
+            true => format!("{task} started up to {worst} late."),
+            false => format!("The longest value of {task} is {worst}."),
         };
     }
     let intervals = summaries.iter().filter_map(|summary| {

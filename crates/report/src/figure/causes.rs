@@ -23,10 +23,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
 }
 
 fn run_pieces(run: &PageRun, why: &RunWhy, many_runs: bool) -> Vec<Piece> {
-    why::with_others_folded(&why.tasks, |number| {
-        let both = why.tasks.get(number).zip(why.run.tasks.get(number)).into_iter();
-        both.flat_map(|(of, task)| task_pieces(run, why, of, task, many_runs)).collect()
-    })
+    why::with_others_folded(why, |(of, task)| task_pieces(run, why, of, task, many_runs))
 }
 
 fn task_pieces(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs: bool) -> Vec<Piece> {

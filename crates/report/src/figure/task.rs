@@ -70,7 +70,7 @@ impl Task<'_> {
     pub fn limits(&self, quantity: Quantity, values: &Distribution) -> Vec<(f64, String, usize)> {
         let summary = &self.task.measured.summary;
         let mut limits = Vec::new();
-        let knows_period = !summary.unknown.contains(&Gap::Period) && !summary.unknown.contains(&Gap::Grid);
+        let knows_period = summary.knows(Gap::Period) && summary.knows(Gap::Grid);
         let is_in_period =
             matches!(quantity, Quantity::Latency | Quantity::CorrectedLatency | Quantity::Execution);
         if knows_period && is_in_period {
@@ -121,8 +121,8 @@ impl Task<'_> {
             _ => "wake-up unknown".into(),
         };
         let period = match () {
-            () if summary.unknown.contains(&Gap::Grid) => "not periodic".into(),
-            () if summary.unknown.contains(&Gap::Period) => "period unknown".into(),
+            () if !summary.knows(Gap::Grid) => "not periodic".into(),
+            () if !summary.knows(Gap::Period) => "period unknown".into(),
             () => format!("period {}", exact_time(summary.period_ns)),
         };
         let (load, missed) = (loads::run_load_text(info), known_count(summary.missed));

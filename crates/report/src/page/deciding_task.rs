@@ -99,7 +99,7 @@ impl<'a> DecidingTask<'a> {
     /// The period; `None` if it is unknown or the quantity is an error of it.
     pub fn period_ns(&self) -> Option<i64> {
         let summary = &self.task.measured.summary;
-        let is_known = ![Gap::Period, Gap::Grid].iter().any(|gap| summary.unknown.contains(gap));
+        let is_known = summary.knows(Gap::Period) && summary.knows(Gap::Grid);
         (is_known && !self.is_period_error).then_some(summary.period_ns)
     }
 

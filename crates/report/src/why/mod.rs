@@ -57,9 +57,7 @@ impl Present for RunWhy {
                 sentences.into_iter().map(Piece::text).chain(task_pieces(of, self, task)).collect()
             }
         };
-        let mut pieces = with_others_folded(&self.tasks, |number| {
-            self.tasks.get(number).zip(self.run.tasks.get(number)).into_iter().flat_map(each).collect()
-        });
+        let mut pieces = with_others_folded(self, each);
         let clues = if self.tasks.is_empty() { clues::clue_pieces(&self.run) } else { Vec::new() };
         pieces.extend(clues);
         if pieces.is_empty() {
@@ -74,12 +72,19 @@ impl Present for RunWhy {
 }
 
 /// Pieces of the tasks with the largest latencies, and behind them those of the others, folded.
-pub(crate) fn with_others_folded(tasks: &[TaskWhy], of_task: impl Fn(usize) -> Vec<Piece>) -> Vec<Piece> {
-    let (shown, others) = split_worst(tasks, SHOWN_TASKS);
-    let mut pieces: Vec<Piece> = shown.into_iter().flat_map(&of_task).collect();
+pub(crate) fn with_others_folded(
+    why: &RunWhy,
+    of_task: impl Fn((&TaskWhy, &TaskRun)) -> Vec<Piece>,
+) -> Vec<Piece> {
+    let (shown, others) = split_worst(&why.tasks, SHOWN_TASKS);
+    let of_tasks = |numbers: &[usize]| -> Vec<Piece> {
+        let both = numbers.iter().filter_map(|number| why.tasks.get(*number).zip(why.run.tasks.get(*number)));
+        both.flat_map(&of_task).collect()
+    };
+    let mut pieces = of_tasks(&shown);
     if !others.is_empty() {
         let summary = format!("The other {}", plural(others.len() as u64, "task"));
-        pieces.push(Piece::details(summary, others.into_iter().flat_map(of_task).collect()));
+        pieces.push(Piece::details(summary, of_tasks(&others)));
     }
     pieces
 }
