@@ -73,7 +73,11 @@ impl Evidence {
     #[must_use]
     pub fn with_counters(mut self, task: &TaskRun, requirement: &Requirement) -> Self {
         let Some(counters) = &task.result else { return self };
-        let lost = counters.dropped;
+        // A lost record takes the intervals on both of its sides.
+        let lost = match requirement.subject {
+            Required::PeriodError => counters.dropped.saturating_mul(2),
+            _ => counters.dropped,
+        };
         match requirement.subject {
             Required::Missed => {
                 let pending = counters.missed.saturating_sub(self.broke);
